@@ -1,0 +1,416 @@
+"""
+The messages a conversation is made of.
+
+A history is any sequence of these values. They never change: a conversation grows by making a longer sequence. Every
+class carries a literal `role`, and its constructor takes `str | Content | Iterable` and stores a tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from polywire import wire_json
+from polywire.contents import (
+    AudioContent,
+    Content,
+    DocumentContent,
+    ImageContent,
+    OpaqueContent,
+    TextContent,
+    ThinkingContent,
+    VideoContent,
+)
+from polywire.errors import InvalidToolArguments
+from polywire.immutable import EMPTY, freeze_mapping
+
+__all__ = [
+    "AiMessage",
+    "AiPart",
+    "CustomMessage",
+    "Message",
+    "Origin",
+    "SystemMessage",
+    "ToolCall",
+    "ToolError",
+    "ToolResultMessage",
+    "UserMessage",
+]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ToolCall:
+    """
+    The model asks for one tool to be run.
+
+    Attributes:
+        id: links the call to its result; the vendor's own, or made where it gave none.
+        name: the tool's name as the caller knows it.
+        arguments: the raw JSON text as received. A mapping given here becomes compact JSON, non-ASCII kept; empty or
+            `null` becomes `{}`.
+        source: where it was read from: the wire's name, or `"markup"` for a call written as text.
+        incomplete: the answer was cut off inside this call. Such a call is never run.
+        extras: what only one wire understands, under that wire's name.
+
+    A call whose arguments are not a JSON object is *invalid*: it stays in the history as it came, is answered with an
+    error result, and is never run.
+    """
+
+    id: str
+    name: str
+    arguments: str = "{}"
+    source: str | None = None
+    incomplete: bool = False
+    extras: Mapping[str, Any] = EMPTY
+    kind: Literal["tool_call"] = "tool_call"
+
+    def __init__(
+        self,
+        id: str,
+        name: str,
+        arguments: str | Mapping[str, Any] | None = "{}",
+        source: str | None = None,
+        *,
+        incomplete: bool = False,
+        extras: Mapping[str, Any] = EMPTY,
+        kind: Literal["tool_call"] = "tool_call",
+    ) -> None:
+        for label, value in (("id", id), ("name", name)):
+            if not isinstance(value, str):
+                msg = f"ToolCall.{label} must be a str, not {type(value).__name__}"
+                raise TypeError(msg)
+            if not value:
+                msg = f"ToolCall.{label} must not be empty"
+                raise ValueError(msg)
+        if isinstance(arguments, str):
+            if not arguments or arguments.isspace() or arguments.strip() == "null":
+                arguments = "{}"
+        elif arguments is None:
+            arguments = "{}"
+        elif isinstance(arguments, Mapping):
+            arguments = wire_json.compact(arguments)
+        else:
+            msg = f"ToolCall.arguments must be JSON text or a mapping, not {type(arguments).__name__}"
+            raise TypeError(msg)
+        if kind != "tool_call":
+            msg = f"kind must be 'tool_call', not {kind!r}"
+            raise ValueError(msg)
+        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "arguments", arguments)
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "incomplete", incomplete)
+        object.__setattr__(self, "extras", freeze_mapping(extras, name="extras"))
+        object.__setattr__(self, "kind", kind)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the arguments are a whole JSON object, so that the call may be run."""
+        return not self.incomplete and wire_json.decode_object(self.arguments) is not None
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """
+        The parsed arguments, a new dict at each access.
+
+        Raises:
+            InvalidToolArguments: the call is incomplete, or its arguments are not a JSON object.
+        """
+        if self.incomplete:
+            msg = f"the call {self.id!r} of {self.name!r} was cut off by the end of the answer: {self.arguments!r}"
+            raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
+        try:
+            value = wire_json.decode(self.arguments)
+        except ValueError as error:
+            msg = f"the arguments of {self.name!r} are not JSON ({error}): {self.arguments!r}"
+            raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id) from None
+        if not isinstance(value, dict):
+            msg = (
+                f"the arguments of {self.name!r} must be a JSON object, not {type(value).__name__}: {self.arguments!r}"
+            )
+            raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class ToolError:
+    """
+    Why a tool did not succeed, in a form that both a model and a program can act on.
+
+    Attributes:
+        type: a short word: `timeout`, `cancelled`, `permission_denied`, `invalid_arguments`, `unknown_tool`, or the
+            exception's class name.
+        message: for the model to read.
+        retryable: whether the same call may succeed if made again; `None` where that is not known.
+        metadata: anything else, as JSON.
+    """
+
+    type: str
+    message: str
+    retryable: bool | None = None
+    metadata: Mapping[str, Any] = EMPTY
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metadata", freeze_mapping(self.metadata, name="metadata"))
+
+
+AiPart: TypeAlias = (
+    TextContent
+    | ThinkingContent
+    | ToolCall
+    | ImageContent
+    | AudioContent
+    | VideoContent
+    | DocumentContent
+    | OpaqueContent
+)
+"""What a model's message may hold."""
+
+_CONTENT_TYPES = (TextContent, ImageContent, AudioContent, VideoContent, DocumentContent, OpaqueContent)
+_AI_PART_TYPES = (*_CONTENT_TYPES, ThinkingContent, ToolCall)
+
+
+def _tuple_of(value: Any, allowed: tuple[type, ...], where: str) -> tuple[Any, ...]:
+    if type(value) is str:
+        return (TextContent(value),)
+    if isinstance(value, allowed):
+        return (value,)
+    if value is None or isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+        names = ", ".join(each.__name__ for each in allowed)
+        msg = f"{where} must be a str, one of {names}, or an iterable of them, not {type(value).__name__}"
+        raise TypeError(msg)
+    parts: list[Any] = []
+    for index, item in enumerate(value):
+        if type(item) is str:
+            parts.append(TextContent(item))
+        elif isinstance(item, allowed):
+            parts.append(item)
+        else:
+            names = ", ".join(each.__name__ for each in allowed)
+            msg = f"{where}[{index}] must be a str or one of {names}, not {type(item).__name__}"
+            raise TypeError(msg)
+    return tuple(parts)
+
+
+def _require_content(contents: tuple[Any, ...], where: str) -> None:
+    if not any(not isinstance(item, TextContent) or item.text for item in contents):
+        msg = f"{where} needs content: " + ("its text is empty" if contents else "none is given")
+        raise ValueError(msg)
+
+
+def _joined_text(contents: tuple[Any, ...]) -> str | None:
+    texts = [item.text for item in contents if isinstance(item, TextContent)]
+    return "".join(texts) if texts else None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SystemMessage:
+    """Instructions from the application. `name` is passed on where the wire has a place for it."""
+
+    contents: tuple[Content, ...]
+    name: str | None = None
+    extras: Mapping[str, Any] = EMPTY
+    role: Literal["system"] = "system"
+
+    def __init__(
+        self,
+        contents: str | Content | Iterable[str | Content],
+        name: str | None = None,
+        *,
+        extras: Mapping[str, Any] = EMPTY,
+        role: Literal["system"] = "system",
+    ) -> None:
+        _init_message(self, contents, name, extras, role, "system")
+
+    @property
+    def text(self) -> str | None:
+        """The text contents, joined; `None` where there is none."""
+        return _joined_text(self.contents)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class UserMessage:
+    """What the user says: text, media, or several of them."""
+
+    contents: tuple[Content, ...]
+    name: str | None = None
+    extras: Mapping[str, Any] = EMPTY
+    role: Literal["user"] = "user"
+
+    def __init__(
+        self,
+        contents: str | Content | Iterable[str | Content],
+        name: str | None = None,
+        *,
+        extras: Mapping[str, Any] = EMPTY,
+        role: Literal["user"] = "user",
+    ) -> None:
+        _init_message(self, contents, name, extras, role, "user")
+
+    @property
+    def text(self) -> str | None:
+        """The text contents, joined; `None` where there is none."""
+        return _joined_text(self.contents)
+
+
+def _init_message(
+    message: SystemMessage | UserMessage,
+    contents: Any,
+    name: str | None,
+    extras: Mapping[str, Any],
+    role: str,
+    expected: str,
+) -> None:
+    where = type(message).__name__
+    parts = _tuple_of(contents, _CONTENT_TYPES, where)
+    _require_content(parts, where)
+    _check_role(role, expected)
+    if name is not None and not isinstance(name, str):
+        msg = f"{where}.name must be a str, not {type(name).__name__}"
+        raise TypeError(msg)
+    object.__setattr__(message, "contents", parts)
+    object.__setattr__(message, "name", name)
+    object.__setattr__(message, "extras", freeze_mapping(extras, name="extras"))
+    object.__setattr__(message, "role", expected)
+
+
+def _check_role(role: str, expected: str) -> None:
+    if role != expected:
+        msg = f"role must be {expected!r}, not {role!r}"
+        raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which wire, provider and model made a message; sealed thinking goes back only there."""
+
+    wire: str
+    provider: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AiMessage:
+    """
+    What the model said, in the order it said it: text, thinking, tool calls, media, unknown blocks.
+
+    `.text`, `.thinking` and `.tool_calls` are views. A message may hold calls and no text: `.text` is then `None`, not
+    `""`. A model may also answer nothing at all, so `parts` may be empty.
+    """
+
+    parts: tuple[AiPart, ...]
+    origin: Origin | None = None
+    extras: Mapping[str, Any] = EMPTY
+    role: Literal["assistant"] = "assistant"
+
+    def __init__(
+        self,
+        parts: str | AiPart | Iterable[str | AiPart],
+        origin: Origin | None = None,
+        *,
+        extras: Mapping[str, Any] = EMPTY,
+        role: Literal["assistant"] = "assistant",
+    ) -> None:
+        _check_role(role, "assistant")
+        if origin is not None and not isinstance(origin, Origin):
+            msg = f"AiMessage.origin must be an Origin, not {type(origin).__name__}"
+            raise TypeError(msg)
+        object.__setattr__(self, "parts", _tuple_of(parts, _AI_PART_TYPES, "AiMessage"))
+        object.__setattr__(self, "origin", origin)
+        object.__setattr__(self, "extras", freeze_mapping(extras, name="extras"))
+        object.__setattr__(self, "role", "assistant")
+
+    @property
+    def text(self) -> str | None:
+        """The text parts, joined; `None` where there is none."""
+        return _joined_text(self.parts)
+
+    @property
+    def thinking(self) -> str | None:
+        """The readable thinking, joined; `None` where there is none."""
+        texts = [part.text for part in self.parts if isinstance(part, ThinkingContent)]
+        return "".join(texts) if texts else None
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls, in the order made."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ToolResultMessage:
+    """
+    What one tool call gave back.
+
+    Attributes:
+        call_id: the `ToolCall.id` that this answers.
+        tool_name: the tool's name; wires that link by name need it, so give it where you know it.
+        contents: what the tool said. May be empty: a codec then writes an empty text where its wire demands one.
+        is_error: the call failed; true by itself where `error` is given.
+        error: why, in full. Where `contents` is left out, `error.message` is the content.
+    """
+
+    call_id: str
+    tool_name: str | None = None
+    contents: tuple[Content, ...] = ()
+    is_error: bool = False
+    error: ToolError | None = None
+    extras: Mapping[str, Any] = EMPTY
+    role: Literal["tool"] = "tool"
+
+    def __init__(
+        self,
+        call_id: str,
+        tool_name: str | None = None,
+        contents: str | Content | Iterable[str | Content] | None = None,
+        is_error: bool | None = None,
+        error: ToolError | None = None,
+        *,
+        extras: Mapping[str, Any] = EMPTY,
+        role: Literal["tool"] = "tool",
+    ) -> None:
+        _check_role(role, "tool")
+        if not isinstance(call_id, str) or not call_id:
+            msg = f"ToolResultMessage.call_id must be a non-empty str, not {call_id!r}"
+            raise TypeError(msg) if not isinstance(call_id, str) else ValueError(msg)
+        if tool_name is not None and not isinstance(tool_name, str):
+            msg = f"ToolResultMessage.tool_name must be a str, not {type(tool_name).__name__}"
+            raise TypeError(msg)
+        if error is not None and not isinstance(error, ToolError):
+            msg = f"ToolResultMessage.error must be a ToolError, not {type(error).__name__}"
+            raise TypeError(msg)
+        if contents is None:
+            contents = error.message if error is not None else ()
+        object.__setattr__(self, "call_id", call_id)
+        object.__setattr__(self, "tool_name", tool_name)
+        object.__setattr__(self, "contents", _tuple_of(contents, _CONTENT_TYPES, "ToolResultMessage"))
+        object.__setattr__(self, "is_error", bool(is_error) or error is not None)
+        object.__setattr__(self, "error", error)
+        object.__setattr__(self, "extras", freeze_mapping(extras, name="extras"))
+        object.__setattr__(self, "role", "tool")
+
+    @property
+    def text(self) -> str:
+        """The text contents, joined; `""` where there is none."""
+        return _joined_text(self.contents) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomMessage:
+    """
+    A message in a form that only one provider knows.
+
+    A codec that does not know it refuses it; it is never sent as something else.
+    """
+
+    attributes: Mapping[str, Any]
+    role: Literal["custom"] = field(default="custom", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", freeze_mapping(self.attributes, name="attributes"))
+        _check_role(self.role, "custom")
+
+
+Message: TypeAlias = SystemMessage | UserMessage | AiMessage | ToolResultMessage | CustomMessage
+"""One message of a history."""
