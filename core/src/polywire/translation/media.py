@@ -1,0 +1,54 @@
+"""Whether an endpoint takes a piece of media, told before the network and with its place in the conversation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from polywire.contents import AudioContent, DocumentContent, ImageContent, MediaContent, VideoContent
+from polywire.errors import UnsupportedByModel
+from polywire.profiles import Profile
+
+__all__ = ["source_of"]
+
+
+def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["data", "url", "file_id"]:
+    """
+    Tell which of its three sources a piece of media has, once it is known that the endpoint takes it.
+
+    Raises:
+        UnsupportedByModel: the endpoint does not take this kind, source, type or size; the message names `where`.
+    """
+    sources, types = _taken(content, profile)
+    kind = type(content).__name__.removesuffix("Content").lower()
+    if not sources:
+        msg = f"{where}: this model takes no {kind}"
+        raise UnsupportedByModel(msg)
+    source: Literal["data", "url", "file_id"] = (
+        "data" if content.data is not None else "url" if content.url is not None else "file_id"
+    )
+    if source not in sources:
+        hint = "; load the bytes and give them as data" if source == "url" and "data" in sources else ""
+        msg = f"{where}: this model takes no {kind} as {source} (it takes {' or '.join(sorted(sources))}){hint}"
+        raise UnsupportedByModel(msg)
+    if types and content.media_type is not None and content.media_type not in types:
+        msg = f"{where}: this model takes no {content.media_type} (it takes {', '.join(sorted(types))})"
+        raise UnsupportedByModel(msg)
+    limit = profile.max_media_bytes
+    if content.data is not None and limit is not None and len(content.data) > limit:
+        msg = f"{where}: the {kind} has {len(content.data)} bytes, and this model takes at most {limit}"
+        raise UnsupportedByModel(msg)
+    return source
+
+
+def _taken(content: MediaContent, profile: Profile) -> tuple[frozenset[str], frozenset[str]]:
+    match content:
+        case ImageContent():
+            return profile.image_sources, profile.image_types
+        case AudioContent():
+            return profile.audio_sources, profile.audio_types
+        case VideoContent():
+            return profile.video_sources, frozenset()
+        case DocumentContent():
+            return profile.document_sources, profile.document_types
+        case _:
+            return frozenset(), frozenset()

@@ -1,0 +1,113 @@
+"""Where every codec's `encode` begins: a request made fit for one profile, value by value, each change with a notice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polywire.messages import AiMessage, AiPart, Message, ToolCall, ToolResultMessage
+from polywire.profiles import Profile
+from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
+from polywire.responses import Notice
+from polywire.translation.foreign import without_foreign_parts
+from polywire.translation.ids import map_call_ids
+from polywire.translation.names import NameMap
+from polywire.translation.parallel import one_call_a_turn
+from polywire.translation.parameters import fit_parameters
+
+__all__ = ["Prepared", "prepare", "prepare_messages"]
+
+
+@dataclass(slots=True)
+class Prepared:
+    """
+    A request that a wire can take.
+
+    Attributes:
+        messages: the history, with the wire's ids and names, without what belongs to other wires.
+        parameters: what the profile takes; tool names are the wire's.
+        names: maps tool names back when the answer is read.
+        notices: every change.
+    """
+
+    messages: Sequence[Message]
+    parameters: ChatRequestParameters
+    names: NameMap
+    notices: list[Notice]
+
+
+def prepare(request: ChatRequest, profile: Profile, *, wire: str) -> Prepared:
+    """
+    Make a request fit for a profile. The request itself is not changed; where nothing must change, its own values come back.
+
+    Raises:
+        UnsupportedByModel: it asks for what the endpoint cannot do and what must not be left out.
+    """
+    parameters = request.parameters
+    messages, names, notices = prepare_messages(request.messages, profile, wire=wire, parameters=parameters)
+    parameters, changed = fit_parameters(parameters, profile, wire, names)
+    return Prepared(messages, parameters, names, notices + changed)
+
+
+def prepare_messages(
+    messages: Sequence[Message], profile: Profile, *, wire: str, parameters: ChatRequestParameters | None = None
+) -> tuple[Sequence[Message], NameMap, list[Notice]]:
+    """Make a history fit for a profile; see `prepare`."""
+    names = NameMap(_names(messages, parameters), profile.tool_name_pattern, profile.tool_name_length)
+    notices = list(names.notices)
+    messages, changed = without_foreign_parts(messages, wire)
+    notices += changed
+    messages, changed = map_call_ids(messages, profile)
+    notices += changed
+    if not profile.parallel_tool_calls:
+        messages, changed = one_call_a_turn(messages)
+        notices += changed
+    if names:
+        messages = [_renamed(message, names) for message in messages]
+    return messages, names, notices
+
+
+def _names(messages: Sequence[Message], parameters: ChatRequestParameters | None) -> list[str]:
+    names: list[str] = []
+    if parameters is not None:
+        names += [tool.name for tool in parameters.tools or () if isinstance(tool, ToolSpecification)]
+        if parameters.tool_choice is not None:
+            names += parameters.tool_choice.names
+    for message in messages:
+        if type(message) is AiMessage:
+            for part in message.parts:
+                if type(part) is ToolCall:
+                    names.append(part.name)
+        elif type(message) is ToolResultMessage and message.tool_name is not None:
+            names.append(message.tool_name)
+    return names
+
+
+def _renamed(message: Message, names: NameMap) -> Message:
+    if isinstance(message, AiMessage):
+        if all(not isinstance(part, ToolCall) or names.to_wire(part.name) == part.name for part in message.parts):
+            return message
+        parts: list[AiPart] = [
+            ToolCall(
+                part.id,
+                names.to_wire(part.name),
+                part.arguments,
+                part.source,
+                incomplete=part.incomplete,
+                extras=part.extras,
+            )
+            if isinstance(part, ToolCall)
+            else part
+            for part in message.parts
+        ]
+        return AiMessage(parts, message.origin, extras=message.extras)
+    if isinstance(message, ToolResultMessage) and message.tool_name is not None:
+        return ToolResultMessage(
+            message.call_id,
+            names.to_wire(message.tool_name),
+            message.contents,
+            message.is_error,
+            message.error,
+            extras=message.extras,
+        )
+    return message
