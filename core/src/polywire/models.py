@@ -160,7 +160,7 @@ class ChatModel(abc.ABC):
         folded = fold_request(request, **parameters)
         if output is None:
             return self.do_chat(folded)
-        from polywire.structured import chat_typed  # noqa: PLC0415 - typed output stands above the contracts
+        from polywire.structured import chat_typed
 
         return chat_typed(self, folded, output)
 
@@ -179,7 +179,7 @@ class ChatModel(abc.ABC):
         folded = fold_request(request, **parameters)
         if output is None:
             return await self.do_achat(folded)
-        from polywire.structured import achat_typed  # noqa: PLC0415 - typed output stands above the contracts
+        from polywire.structured import achat_typed
 
         return await achat_typed(self, folded, output)
 
@@ -189,7 +189,7 @@ class ChatModel(abc.ABC):
 
     async def do_achat(self, request: ChatRequest) -> ChatResponse:
         """Answer one request; runs `do_chat` in a thread unless overridden."""
-        import asyncio  # noqa: PLC0415 - a sync program need not load it
+        import asyncio
 
         return await asyncio.to_thread(self.do_chat, request)
 
@@ -207,7 +207,7 @@ class ChatModel(abc.ABC):
 
         It returns a string, an `AiMessage` or a `ChatResponse`; or it is a generator of strings and stream events.
         """
-        from polywire.function_model import FunctionChatModel  # noqa: PLC0415 - it is built on this module
+        from polywire.function_model import FunctionChatModel
 
         return FunctionChatModel(function)
 
@@ -248,7 +248,7 @@ class StreamingChatModel(ChatModel):
         self, request: ChatRequest
     ) -> AsyncEventSource | AsyncIterator[StreamEvent] | Awaitable[AsyncEventSource]:
         """Answer one request as an async stream; runs `do_stream` in a thread unless overridden."""
-        from polywire.function_model import ThreadedSource  # noqa: PLC0415 - it is built on this module
+        from polywire.function_model import ThreadedSource
 
         return ThreadedSource(lambda: as_source(self.do_stream(request)))
 
@@ -276,7 +276,7 @@ def whole_answer(value: Any) -> ChatResponse:
         return value
     if isinstance(value, (str, AiMessage)):
         message = AiMessage(value) if isinstance(value, str) else value
-        from polywire.responses import FinishReason  # noqa: PLC0415
+        from polywire.responses import FinishReason
 
         return ChatResponse(message, finish_reason=FinishReason.TOOL_CALLS if message.tool_calls else FinishReason.STOP)
     msg = f"a model must answer with a str, an AiMessage or a ChatResponse, not {type(value).__name__}"

@@ -79,7 +79,7 @@ class ToolSpecification:
     @classmethod
     def from_function(cls, function: Callable[..., Any], **overrides: Any) -> ToolSpecification:
         """Make it from a function's signature, annotations and docstring (extra `polywire[tools]`)."""
-        from polywire.tools.functions import specification_of  # noqa: PLC0415 - the tools stand above the values
+        from polywire.tools.functions import specification_of
 
         return specification_of(function, **overrides)
 

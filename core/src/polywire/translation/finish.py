@@ -66,12 +66,13 @@ def settle_finish_reason(reason: FinishReason | None, *, has_calls: bool) -> Fin
     """
     Settle what an ended answer's reason is.
 
-    Several endpoints say `stop` beside tool calls, so the calls decide. No reason at all is `other`.
+    Several endpoints say `stop` beside tool calls, so the calls decide. No reason at all is `other`, and so is the
+    announcement of calls that are not there.
     """
     if reason is None:
         return FinishReason.TOOL_CALLS if has_calls else FinishReason.OTHER
     if reason is FinishReason.STOP and has_calls:
         return FinishReason.TOOL_CALLS
     if reason is FinishReason.TOOL_CALLS and not has_calls:
-        return FinishReason.STOP
+        return FinishReason.OTHER
     return reason

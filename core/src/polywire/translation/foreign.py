@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polywire.contents import OpaqueContent, ThinkingContent
+from polywire.contents import Content, OpaqueContent, ThinkingContent
 from polywire.messages import AiMessage, Message, SystemMessage, ToolResultMessage, UserMessage
 from polywire.responses import Notice
 
@@ -60,19 +60,14 @@ def _own_parts(message: AiMessage, wire: str, position: int, notices: list[Notic
     return AiMessage(kept, message.origin, extras=message.extras)
 
 
-def _with_contents(message: Message, contents: list[object]) -> Message:
+def _with_contents(message: Message, contents: list[Content]) -> Message:
     if isinstance(message, ToolResultMessage):
         return ToolResultMessage(
-            message.call_id,
-            message.tool_name,
-            contents,
-            message.is_error,
-            message.error,
-            extras=message.extras,  # type: ignore[arg-type]
+            message.call_id, message.tool_name, contents, message.is_error, message.error, extras=message.extras
         )
-    if not contents:
-        return message
-    return type(message)(contents, message.name, extras=message.extras)  # type: ignore[call-arg, arg-type, union-attr]
+    if contents and isinstance(message, (UserMessage, SystemMessage)):
+        return type(message)(contents, message.name, extras=message.extras)
+    return message
 
 
 def _tell(notices: list[Notice], position: int, wires: set[str], what: str) -> None:

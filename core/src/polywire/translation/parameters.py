@@ -90,7 +90,7 @@ def _fit_tools(
     changes: dict[str, Any],
     notices: list[Notice],
 ) -> None:
-    tools = []
+    tools: list[ToolSpecification | OpaqueTool] = []
     changed = False
     for tool in parameters.tools or ():
         if isinstance(tool, OpaqueTool):

@@ -1,0 +1,218 @@
+"""
+From one wire to another, through the values: requests, responses, message lists and streams.
+
+Wires are found by provider name, among the installed plugins or those that are handed in. The history of a request or a
+list passes the ledger on its way, exactly as before a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from polywire import wire_json
+from polywire.codec import StreamDecoder, StreamEncoder, Wire
+from polywire.errors import ModelError, ProtocolError
+from polywire.events import NoticeAdded, StreamEvent
+from polywire.history import check_history
+from polywire.responses import Notice
+
+__all__ = ["Conversion", "aconvert_stream", "convert", "convert_stream"]
+
+Kind: TypeAlias = Literal["request", "response", "messages"]
+Payload: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """
+    What came of a conversion.
+
+    Attributes:
+        payload: the body or list in the target's terms, as plain JSON values.
+        notices: what was dropped, approximated or repaired on the way.
+    """
+
+    payload: Any
+    notices: tuple[Notice, ...] = ()
+
+
+def convert(
+    payload: Payload,
+    *,
+    source: str | Wire,
+    target: str | Wire,
+    kind: Kind | None = None,
+    history: Literal["strict", "repair"] = "strict",
+) -> Conversion:
+    """
+    Convert a request body, a response body or a message list.
+
+    Args:
+        payload: JSON values, or their text.
+        source: the wire it is in: a provider's name (`"openai"`), or a `Wire`.
+        target: the wire it is wanted in.
+        kind: what it is; told by its shape where left out (a list is messages; a body that holds the conversation is a
+            request).
+        history: what to do where tool calls and results do not close: raise, or repair with notices.
+
+    Raises:
+        HistoryError: the history does not close, in strict mode.
+        ModelError: the payload is not of the source's wire, or holds what the target must not go without.
+        UnknownProvider: no such wire.
+    """
+    reader, writer = _wire(source), _wire(target)
+    value: Any = wire_json.decode(payload) if isinstance(payload, (str, bytes)) else payload
+    chosen = kind or _kind_of(value)
+    match chosen:
+        case "messages":
+            read = reader.decode_messages(value)
+            checked = check_history(read.value, history)
+            written = writer.encode_messages(checked.messages)
+            return Conversion(written.value, (*read.notices, *checked.notices, *written.notices))
+        case "request":
+            request = reader.decode_request(value)
+            checked = check_history(request.value.messages, history)
+            ready = (
+                request.value
+                if checked.messages is request.value.messages
+                else request.value.with_messages(checked.messages)
+            )
+            body = writer.encode_request(ready)
+            return Conversion(body.value, (*request.notices, *checked.notices, *body.notices))
+        case "response":
+            response = reader.decode_response(value)
+            answer = writer.encode_response(response.value)
+            return Conversion(answer.value, (*response.notices, *response.value.notices, *answer.notices))
+        case _:
+            msg = f"kind {chosen!r}: must be 'request', 'response' or 'messages'"
+            raise ValueError(msg)
+
+
+def _kind_of(value: Any) -> Kind:
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return "messages"
+    if isinstance(value, Mapping):
+        # What asks holds the conversation so far; what answers does not.
+        if any(key in value for key in ("messages", "contents", "input")):
+            return "request"
+        return "response"
+    msg = f"a payload must be a JSON object or a list of messages, not {type(value).__name__}"
+    raise TypeError(msg)
+
+
+def _wire(name: str | Wire) -> Wire:
+    if not isinstance(name, str):
+        return name
+    from polywire.plugins import wire_named
+
+    return wire_named(name)
+
+
+class StreamConverter:
+    """
+    Turns the bytes of one wire's stream into another's, piece by piece; pure, so one serves sync and async callers.
+
+    Attributes:
+        notices: what could not be carried over, so far.
+    """
+
+    def __init__(self, source: str | Wire, target: str | Wire) -> None:
+        reader, writer = _wire(source), _wire(target)
+        self._framing = reader.framing()
+        self._decoder: StreamDecoder = reader.stream_decoder()
+        self._encoder: StreamEncoder = writer.stream_encoder()
+        self._told: list[Notice] = []
+        self._over = False
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was dropped, approximated or repaired so far."""
+        return (*self._told, *self._encoder.notices)
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take the next bytes, cut anywhere, and return what they let go."""
+        if self._over:
+            return b""
+        out: list[bytes] = []
+        try:
+            for frame in self._framing.feed(chunk):
+                if self._decoder.ended:
+                    break
+                self._write(self._decoder.feed(frame), out)
+        except ModelError as error:
+            self._fail(error, out)
+        return b"".join(out)
+
+    def finish(self) -> bytes:
+        """The bytes are over: return the rest, with the target's end mark, or its way of saying that the stream failed."""
+        if self._over:
+            return b""
+        out: list[bytes] = []
+        try:
+            if not self._decoder.ended:
+                for frame in self._framing.finish():
+                    self._write(self._decoder.feed(frame), out)
+            self._write(self._decoder.finish(), out)
+            out.append(self._encoder.finish())
+            self._over = True
+        except ModelError as error:
+            self._fail(error, out)
+        return b"".join(out)
+
+    def _write(self, events: Iterable[StreamEvent], out: list[bytes]) -> None:
+        for event in events:
+            if type(event) is NoticeAdded:
+                self._told.append(event.notice)
+            out.append(self._encoder.feed(event))
+
+    def _fail(self, error: ModelError, out: list[bytes]) -> None:
+        # The client on the other side must learn of it in its own wire's way: a stream has no other channel.
+        self._over = True
+        out.append(self._encoder.error(error))
+
+    def abandon(self, error: Exception) -> bytes:
+        """The source broke off with `error`: return the target's way of saying so."""
+        if self._over:
+            return b""
+        out: list[bytes] = []
+        self._fail(error if isinstance(error, ModelError) else ProtocolError(f"the source broke off: {error}"), out)
+        return b"".join(out)
+
+
+def convert_stream(chunks: Iterable[bytes], *, source: str | Wire, target: str | Wire) -> Iterator[bytes]:
+    """
+    Turn the bytes of a stream in one wire into another's, event by event, at any split of the bytes.
+
+    An error in the stream is told in the target's own way and ends it; an exception of `chunks` itself passes through
+    after the target has been told.
+    """
+    converter = StreamConverter(source, target)
+    try:
+        for chunk in chunks:
+            if out := converter.feed(chunk):
+                yield out
+    except ModelError as error:
+        if out := converter.abandon(error):
+            yield out
+        raise
+    if out := converter.finish():
+        yield out
+
+
+async def aconvert_stream(
+    chunks: AsyncIterable[bytes], *, source: str | Wire, target: str | Wire
+) -> AsyncIterator[bytes]:
+    """Turn the bytes of an async stream in one wire into another's. As `convert_stream`."""
+    converter = StreamConverter(source, target)
+    try:
+        async for chunk in chunks:
+            if out := converter.feed(chunk):
+                yield out
+    except ModelError as error:
+        if out := converter.abandon(error):
+            yield out
+        raise
+    if out := converter.finish():
+        yield out
