@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from polywire import wire_json
 from polywire.contents import (
     AudioContent,
     Content,
@@ -22,8 +21,8 @@ from polywire.contents import (
     ThinkingContent,
     VideoContent,
 )
-from polywire.errors import InvalidToolArguments
 from polywire.immutable import EMPTY, freeze_mapping
+from polywire.tool_calls import ToolCall, ToolError
 
 __all__ = [
     "AiMessage",
@@ -37,122 +36,6 @@ __all__ = [
     "ToolResultMessage",
     "UserMessage",
 ]
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class ToolCall:
-    """
-    The model asks for one tool to be run.
-
-    Attributes:
-        id: links the call to its result; the vendor's own, or made where it gave none.
-        name: the tool's name as the caller knows it.
-        arguments: the raw JSON text as received. A mapping given here becomes compact JSON, non-ASCII kept; empty or
-            `null` becomes `{}`.
-        source: where it was read from: the wire's name, or `"markup"` for a call written as text.
-        incomplete: the answer was cut off inside this call. Such a call is never run.
-        extras: what only one wire understands, under that wire's name.
-
-    A call whose arguments are not a JSON object is *invalid*: it stays in the history as it came, is answered with an
-    error result, and is never run.
-    """
-
-    id: str
-    name: str
-    arguments: str = "{}"
-    source: str | None = None
-    incomplete: bool = False
-    extras: Mapping[str, Any] = EMPTY
-    kind: Literal["tool_call"] = "tool_call"
-
-    def __init__(
-        self,
-        id: str,
-        name: str,
-        arguments: str | Mapping[str, Any] | None = "{}",
-        source: str | None = None,
-        *,
-        incomplete: bool = False,
-        extras: Mapping[str, Any] = EMPTY,
-        kind: Literal["tool_call"] = "tool_call",
-    ) -> None:
-        for label, value in (("id", id), ("name", name)):
-            if not isinstance(value, str):
-                msg = f"ToolCall.{label} must be a str, not {type(value).__name__}"
-                raise TypeError(msg)
-            if not value:
-                msg = f"ToolCall.{label} must not be empty"
-                raise ValueError(msg)
-        if isinstance(arguments, str):
-            if not arguments or arguments.isspace() or arguments.strip() == "null":
-                arguments = "{}"
-        elif arguments is None:
-            arguments = "{}"
-        elif isinstance(arguments, Mapping):
-            arguments = wire_json.compact(arguments)
-        else:
-            msg = f"ToolCall.arguments must be JSON text or a mapping, not {type(arguments).__name__}"
-            raise TypeError(msg)
-        if kind != "tool_call":
-            msg = f"kind must be 'tool_call', not {kind!r}"
-            raise ValueError(msg)
-        object.__setattr__(self, "id", id)
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "arguments", arguments)
-        object.__setattr__(self, "source", source)
-        object.__setattr__(self, "incomplete", incomplete)
-        object.__setattr__(self, "extras", freeze_mapping(extras, name="extras"))
-        object.__setattr__(self, "kind", kind)
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the arguments are a whole JSON object, so that the call may be run."""
-        return not self.incomplete and wire_json.decode_object(self.arguments) is not None
-
-    @property
-    def input(self) -> dict[str, Any]:
-        """
-        The parsed arguments, a new dict at each access.
-
-        Raises:
-            InvalidToolArguments: the call is incomplete, or its arguments are not a JSON object.
-        """
-        if self.incomplete:
-            msg = f"the call {self.id!r} of {self.name!r} was cut off by the end of the answer: {self.arguments!r}"
-            raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
-        try:
-            value = wire_json.decode(self.arguments)
-        except ValueError as error:
-            msg = f"the arguments of {self.name!r} are not JSON ({error}): {self.arguments!r}"
-            raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id) from None
-        if not isinstance(value, dict):
-            msg = (
-                f"the arguments of {self.name!r} must be a JSON object, not {type(value).__name__}: {self.arguments!r}"
-            )
-            raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class ToolError:
-    """
-    Why a tool did not succeed, in a form that both a model and a program can act on.
-
-    Attributes:
-        type: a short word: `timeout`, `cancelled`, `permission_denied`, `invalid_arguments`, `unknown_tool`, or the
-            exception's class name.
-        message: for the model to read.
-        retryable: whether the same call may succeed if made again; `None` where that is not known.
-        metadata: anything else, as JSON.
-    """
-
-    type: str
-    message: str
-    retryable: bool | None = None
-    metadata: Mapping[str, Any] = EMPTY
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "metadata", freeze_mapping(self.metadata, name="metadata"))
 
 
 AiPart: TypeAlias = (

@@ -12,20 +12,12 @@ and not for the layers below it.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from polywire.errors import ModelError, PolywireError, StreamConsumed
-from polywire.events import (
-    PartialToolCall,
-    ResponseCollector,
-    StreamEvent,
-    TextDelta,
-    ThinkingDelta,
-    ToolCallDelta,
-    ToolCallStart,
-)
+from polywire.events import ResponseCollector, StreamEvent, TextDelta, ToolCallStart
+from polywire.handlers import StreamingChatResponseHandler, settle, tell
 from polywire.responses import ChatResponse, Notice
 
 __all__ = [
@@ -101,31 +93,6 @@ def as_source(events: EventSource | Iterable[StreamEvent]) -> EventSource:
 def as_async_source(events: AsyncEventSource | AsyncIterator[StreamEvent]) -> AsyncEventSource:
     """Make a source of what `do_astream` returned: a source already, or any async iterator of events."""
     return events if isinstance(events, AsyncEventSource) else _AsyncIteratorSource(events)
-
-
-class StreamingChatResponseHandler:
-    """
-    Callbacks for a stream; override what you need, all do nothing by default.
-
-    `on_complete_response` comes exactly once for a stream that succeeds, `on_error` at most once for one that fails;
-    never both. An exception that a handler itself raises is not caught: it ends the stream and passes through. With
-    an async stream the methods may be coroutines.
-    """
-
-    def on_partial_response(self, text: str) -> Any:
-        """More visible text."""
-
-    def on_partial_thinking(self, text: str) -> Any:
-        """More thinking."""
-
-    def on_partial_tool_call(self, call: PartialToolCall) -> Any:
-        """A fragment of a tool call's arguments, or, with empty `arguments`, its start."""
-
-    def on_complete_response(self, response: ChatResponse) -> Any:
-        """The whole answer."""
-
-    def on_error(self, error: Exception) -> Any:
-        """The stream failed; `error.partial` holds what had arrived."""
 
 
 SourceT = TypeVar("SourceT")
@@ -289,7 +256,7 @@ class ChatStream:
                 except Exception as error:
                     handler.on_error(error)
                     return
-                _tell(handler, event, calls)
+                tell(handler, event, calls)
 
     def close(self) -> None:
         """Break the stream off, if it is still open, and give its connection back. Idempotent."""
@@ -373,36 +340,15 @@ class AsyncChatStream:
                 try:
                     event = await anext(events)
                 except StopAsyncIteration:
-                    await _settle(handler.on_complete_response(self._state.result()))
+                    await settle(handler.on_complete_response(self._state.result()))
                     return
                 except Exception as error:
-                    await _settle(handler.on_error(error))
+                    await settle(handler.on_error(error))
                     return
-                await _settle(_tell(handler, event, calls))
+                await settle(tell(handler, event, calls))
 
     async def aclose(self) -> None:
         """Break the stream off, if it is still open, and give its connection back. Idempotent."""
         if not self._state.ended:
             self._state.closed = True
         await cast("Any", self._events).aclose()
-
-
-async def _settle(result: Any) -> None:
-    if isawaitable(result):
-        await result
-
-
-def _tell(handler: StreamingChatResponseHandler, event: StreamEvent, calls: dict[int, ToolCallStart]) -> Any:
-    match event:
-        case TextDelta():
-            return handler.on_partial_response(event.text)
-        case ThinkingDelta():
-            return handler.on_partial_thinking(event.text)
-        case ToolCallStart():
-            calls[event.part] = event
-            return handler.on_partial_tool_call(PartialToolCall(event.id, event.name, "", event.part))
-        case ToolCallDelta():
-            call = calls[event.part]
-            return handler.on_partial_tool_call(PartialToolCall(call.id, call.name, event.arguments, event.part))
-        case _:
-            return None
