@@ -85,7 +85,9 @@ __all__ = [
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the nearest known word, or the known words where none is near."""
     words = sorted(known)
-    near = get_close_matches(word, words, n=1, cutoff=0.6)
+    # A word begun is nearer than a word of the same length: "stop" means "stop_sequences".
+    begun = [each for each in words if len(word) >= 3 and each.startswith(word)]
+    near = begun if len(begun) == 1 else get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]!r}?"
     return f"; known: {', '.join(words)}" if words else ""
