@@ -1,0 +1,178 @@
+"""
+A fast local server for benchmarks: fixed answers, no work of its own worth measuring.
+
+The first segment of the path says what comes back, the rest is whatever the client's wire adds:
+
+    /plain/…        one JSON answer
+    /stream-N/…     a stream of N text events, sent at once
+    /hold/…         a stream that sends its first event and then waits until the client goes
+
+    python benchmarks/server.py            prints "READY <port>"; ends when its standard input closes
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from functools import lru_cache
+
+import msgspec
+
+encode = msgspec.json.encode
+TEXT = "wire "
+
+
+def openai_answer() -> bytes:
+    return encode(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1796000000,
+            "model": "bench",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": "A wire format is how data travels."},
+                    "finish_reason": "stop",
+                }
+            ],
+            "usage": {"prompt_tokens": 20, "completion_tokens": 9, "total_tokens": 29},
+        }
+    )
+
+
+def anthropic_answer() -> bytes:
+    return encode(
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "bench",
+            "content": [{"type": "text", "text": "A wire format is how data travels."}],
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 20, "output_tokens": 9},
+        }
+    )
+
+
+def openai_chunk(delta: object, finish: str | None = None) -> bytes:
+    return encode(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1796000000,
+            "model": "bench",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        }
+    )
+
+
+@lru_cache(maxsize=16)
+def openai_stream(events: int) -> list[bytes]:
+    frames = [openai_chunk({"role": "assistant", "content": ""})]
+    frames += [openai_chunk({"content": TEXT})] * events
+    frames.append(openai_chunk({}, "stop"))
+    usage = {"prompt_tokens": 20, "completion_tokens": events, "total_tokens": 20 + events}
+    frames.append(
+        encode(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion.chunk",
+                "created": 1796000000,
+                "model": "bench",
+                "choices": [],
+                "usage": usage,
+            }
+        )
+    )
+    frames.append(b"[DONE]")
+    return [b"data: " + frame + b"\n\n" for frame in frames]
+
+
+@lru_cache(maxsize=16)
+def anthropic_stream(events: int) -> list[bytes]:
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "bench",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 20, "output_tokens": 1},
+    }
+    bodies: list[dict[str, object]] = [
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        *[{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": TEXT}}] * events,
+        {"type": "content_block_stop", "index": 0},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+            "usage": {"output_tokens": events},
+        },
+        {"type": "message_stop"},
+    ]
+    return [b"event: " + str(body["type"]).encode() + b"\ndata: " + encode(body) + b"\n\n" for body in bodies]
+
+
+def chunked(data: bytes) -> bytes:
+    return b"%x\r\n" % len(data) + data + b"\r\n"
+
+
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@lru_cache(maxsize=32)
+def answer(kind: str, anthropic: bool) -> bytes:
+    """The whole answer to a request, as bytes; for `hold` only its beginning."""
+    if kind == "plain":
+        body = anthropic_answer() if anthropic else openai_answer()
+        return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    frames = anthropic_stream if anthropic else openai_stream
+    if kind == "hold":
+        return STREAM_HEAD + chunked(b"".join(frames(1)[: 3 if anthropic else 2]))
+    data = b"".join(frames(int(kind.removeprefix("stream-"))))
+    # Cut as a busy network does: pieces of a few kilobytes, at no border of the events.
+    pieces = [chunked(data[start : start + 4096]) for start in range(0, len(data), 4096)]
+    return STREAM_HEAD + b"".join(pieces) + b"0\r\n\r\n"
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.buffer = b""
+        self.transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        while True:
+            head, separator, rest = self.buffer.partition(b"\r\n\r\n")
+            if not separator:
+                return
+            length = 0
+            for line in head.split(b"\r\n")[1:]:
+                name, _, value = line.partition(b":")
+                if name.lower() == b"content-length":
+                    length = int(value)
+            if len(rest) < length:
+                return
+            self.buffer = rest[length:]
+            path = head.split(b" ", 2)[1].decode()
+            kind = path.split("/")[1]
+            assert self.transport is not None
+            self.transport.write(answer(kind, path.endswith("/messages")))
+
+
+async def main() -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Connection, "127.0.0.1", 0, backlog=4096)
+    print(f"READY {server.sockets[0].getsockname()[1]}", flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

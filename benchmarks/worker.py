@@ -1,0 +1,126 @@
+"""
+One measurement in one fresh process: `worker.py SIDE CASE BASE`, which prints one number.
+
+CPU seconds are those of this process for one piece of work (a call, an event); memory is bytes for one open stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def side(name: str, base: str) -> Any:
+    """Make one side by name; `reference-again` is the reference under another name, to show the noise."""
+    if name.startswith("reference"):
+        from reference import Reference
+
+        return Reference(base)
+    import polywire_side
+
+    match name:
+        case "polywire":
+            return polywire_side.Polywire(base)
+        case "polywire-anthropic":
+            return polywire_side.PolywireAnthropic(base)
+        case "polywire-policies":
+            return polywire_side.Polywire(
+                base,
+                retry={"attempts": 3},
+                limits={
+                    "requests_per_minute": 100_000_000,
+                    "tokens_per_minute": 100_000_000_000,
+                    "concurrency": 10_000,
+                },
+                deadline="10m",
+                first_event="5m",
+                between_events="5m",
+            )
+        case _:
+            msg = f"unknown side {name!r}"
+            raise SystemExit(msg)
+
+
+def per(work: Callable[[], Any], times: int, pieces: int = 1) -> float:
+    """CPU seconds for one of the `pieces` of one of `times` runs, after a warm-up."""
+    work()
+    gc.collect()
+    start = time.process_time()
+    for _ in range(times):
+        work()
+    return (time.process_time() - start) / times / pieces
+
+
+def aper(work: Callable[[], Any], times: int, *, at_once: int = 1, pieces: int = 1) -> float:
+    """The same for async work, some of it at once."""
+
+    async def main() -> float:
+        await work()
+        await asyncio.gather(*(work() for _ in range(at_once)))
+        gc.collect()
+        start = time.process_time()
+        for _ in range(times):
+            if at_once == 1:
+                await work()
+            else:
+                await asyncio.gather(*(work() for _ in range(at_once)))
+        return (time.process_time() - start) / times / at_once / pieces
+
+    return asyncio.run(main())
+
+
+def resident() -> int:
+    """Resident bytes of this process."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+def memory(one: Any, streams: int) -> float:
+    """Bytes that one open stream holds, of `streams` open at once."""
+
+    async def main() -> float:
+        # A first few warm the pools, so that only what a stream costs is counted.
+        warm = await one.hold(2)
+        gc.collect()
+        before = resident()
+        held = await one.hold(streams)
+        gc.collect()
+        cost = (resident() - before) / streams
+        for each in (warm, held):
+            for stream in each[1]:
+                await (stream[0].aclose() if isinstance(stream, tuple) else stream.aclose())
+        return cost
+
+    return asyncio.run(main())
+
+
+def measure(name: str, case: str, base: str) -> float:
+    one = side(name, base)
+    match case:
+        case "call-2":
+            return per(one.call(2), 300)
+        case "call-200":
+            return per(one.call(200), 100)
+        case "acall-2":
+            return aper(one.acall(2), 300)
+        case "acall-2-x50":
+            return aper(one.acall(2), 8, at_once=50)
+        case "stream-5000":
+            return per(one.stream(5000), 4, pieces=5000)
+        case "astream-5000":
+            return aper(one.astream(5000), 4, pieces=5000)
+        case "astream-100-x50":
+            return aper(one.astream(100), 3, at_once=50, pieces=100)
+        case "memory-200":
+            return memory(one, 200)
+        case _:
+            msg = f"unknown case {case!r}"
+            raise SystemExit(msg)
+
+
+if __name__ == "__main__":
+    print(measure(*sys.argv[1:4]))
