@@ -15,10 +15,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 from polywire.codec import Encoded, HttpResponse
 from polywire.errors import ModelError, UnknownParameter, did_you_mean
 from polywire.immutable import EMPTY, freeze_mapping
-from polywire.models import ModelInformation, merge_options
+from polywire.models import NO_INFORMATION, ModelInformation, merge_options
 from polywire.parameters import check_number
 from polywire.requests import NO_OPTIONS, CallOptions
-from polywire.responses import Notice, TokenUsage
+from polywire.responses import NO_USAGE, Notice, TokenUsage
 
 __all__ = ["EmbeddingCodec", "EmbeddingModel", "EmbeddingPurpose", "EmbeddingRequest", "EmbeddingResponse", "Vector"]
 
@@ -115,7 +115,7 @@ class EmbeddingResponse:
     """
 
     vectors: tuple[Vector, ...]
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = NO_USAGE
     notices: tuple[Notice, ...] = ()
     metadata: Mapping[str, Any] = field(default=EMPTY)
 
@@ -136,7 +136,7 @@ class EmbeddingResponse:
 class EmbeddingModel(abc.ABC):
     """A model that turns texts into vectors. Thread-safe, and usable from any number of event loops."""
 
-    information: ModelInformation = ModelInformation()
+    information: ModelInformation = NO_INFORMATION
 
     def embed(self, inputs: str | Iterable[str] | EmbeddingRequest, /, **parameters: Any) -> EmbeddingResponse:
         """

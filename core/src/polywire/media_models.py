@@ -14,9 +14,9 @@ from polywire.codec import Encoded, HttpResponse
 from polywire.contents import AudioContent, ImageContent
 from polywire.errors import ModelError
 from polywire.immutable import EMPTY, freeze_mapping
-from polywire.models import ModelInformation
+from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.requests import NO_OPTIONS, CallOptions
-from polywire.responses import Notice, TokenUsage
+from polywire.responses import NO_USAGE, Notice, TokenUsage
 
 __all__ = [
     "ImageCodec",
@@ -72,7 +72,7 @@ class ImageResponse:
     """The pictures, and what is known of how they were made."""
 
     images: tuple[ImageContent, ...]
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = NO_USAGE
     notices: tuple[Notice, ...] = ()
     metadata: Mapping[str, Any] = EMPTY
 
@@ -110,7 +110,7 @@ class SpeechResponse:
     """The sound, and what is known of how it was made."""
 
     audio: AudioContent
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = NO_USAGE
     notices: tuple[Notice, ...] = ()
     metadata: Mapping[str, Any] = EMPTY
 
@@ -121,7 +121,7 @@ class SpeechResponse:
 class ImageModel(abc.ABC):
     """A model that makes pictures. Thread-safe, and usable from any number of event loops."""
 
-    information: ModelInformation = ModelInformation()
+    information: ModelInformation = NO_INFORMATION
 
     def generate(self, prompt: str | ImageRequest, /, **parameters: Any) -> ImageResponse:
         """Make pictures; `parameters` are the fields of `ImageRequest`."""
@@ -147,7 +147,7 @@ class ImageModel(abc.ABC):
 class SpeechModel(abc.ABC):
     """A model that speaks. Thread-safe, and usable from any number of event loops."""
 
-    information: ModelInformation = ModelInformation()
+    information: ModelInformation = NO_INFORMATION
 
     def speak(self, text: str | SpeechRequest, /, **parameters: Any) -> SpeechResponse:
         """Speak; `parameters` are the fields of `SpeechRequest`."""

@@ -122,7 +122,7 @@ class ModelInformation:
         return self.defaults.model
 
 
-_NO_INFORMATION = ModelInformation()
+NO_INFORMATION = ModelInformation()
 
 
 class ChatModel(abc.ABC):
@@ -132,7 +132,7 @@ class ChatModel(abc.ABC):
     Thread-safe, and usable from any number of event loops, unless a subclass says otherwise.
     """
 
-    information: ModelInformation = _NO_INFORMATION
+    information: ModelInformation = NO_INFORMATION
     """What the model tells of itself; wrappers pass it on."""
 
     @overload

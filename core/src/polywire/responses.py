@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.messages import AiMessage, ToolCall
 
-__all__ = ["ChatResponse", "FinishReason", "Notice", "TokenUsage", "TypedChatResponse", "total_usage"]
+__all__ = ["NO_USAGE", "ChatResponse", "FinishReason", "Notice", "TokenUsage", "TypedChatResponse", "total_usage"]
 
 OutputT = TypeVar("OutputT")
 
@@ -86,6 +86,10 @@ class TokenUsage:
         return any(getattr(self, each.name) is not None for each in fields(self))
 
 
+NO_USAGE = TokenUsage()
+"""Nothing is known of what a call cost."""
+
+
 def total_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage:
     """Add up the usage of several calls; those that are unknown are left out."""
     total = TokenUsage()
@@ -110,7 +114,7 @@ class ChatResponse:
     """
 
     message: AiMessage
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = NO_USAGE
     finish_reason: FinishReason = FinishReason.STOP
     notices: tuple[Notice, ...] = ()
     metadata: Mapping[str, Any] = EMPTY
