@@ -377,3 +377,23 @@ def test_profiles_match_in_order_and_name_what_is_unknown() -> None:
     assert len(table.rules_for("gpt-5-mini")) == 2
     with pytest.raises(ValueError, match="stop_limits.*stop_limit"):
         table.overridden({"stop_limits": 3})
+
+
+def test_media_in_results_moves_into_one_user_message_after_the_turn() -> None:
+    image = ImageContent(data=b"\x89PNG\r\n\x1a\n")
+    history = [
+        USER,
+        AiMessage([ToolCall("t1", "f"), ToolCall("t2", "f")]),
+        ToolResultMessage("t1", "f", ["shot", image]),
+        ToolResultMessage("t2", "f", "ok"),
+        UserMessage("thanks"),
+    ]
+
+    prepared = prepare(ChatRequest(history), PLAIN, wire="x")
+
+    assert [message.role for message in prepared.messages] == ["user", "assistant", "tool", "tool", "user", "user"]
+    assert prepared.messages[2].text.startswith("shot")  # type: ignore[union-attr, union-attr]
+    assert image in prepared.messages[4].contents  # type: ignore[union-attr]
+    assert prepared.messages[5] is history[4]
+    assert len(prepared.notices) == 1
+    assert prepare(ChatRequest(history), Profile(tool_result_images=True), wire="x").messages == tuple(history)

@@ -14,6 +14,7 @@ from polywire.translation.ids import map_call_ids
 from polywire.translation.names import NameMap
 from polywire.translation.parallel import one_call_a_turn
 from polywire.translation.parameters import fit_parameters
+from polywire.translation.tool_media import media_after_results
 
 __all__ = ["Prepared", "prepare", "prepare_messages"]
 
@@ -61,6 +62,9 @@ def prepare_messages(
     notices += changed
     if not profile.parallel_tool_calls:
         messages, changed = one_call_a_turn(messages)
+        notices += changed
+    if not profile.tool_result_images:
+        messages, changed = media_after_results(messages)
         notices += changed
     if names:
         messages = [_renamed(message, names) for message in messages]
