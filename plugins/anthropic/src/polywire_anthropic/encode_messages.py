@@ -1,0 +1,218 @@
+"""
+A history, written as the wire's `system` and `messages`.
+
+The rules, by turn and not by message:
+
+- Instructions go into `system`, in order: joined by a blank line, or as blocks where a text is more than text (a cache
+  mark) or a message holds several. Instructions in mid-conversation go there too, with a notice, unless the profile lets
+  them stand in place or they were read in place from this wire.
+- Neighbours of one role become one turn, their blocks in order.
+- The results of an assistant's calls stand in the one user turn that follows, in the order of the calls, before any text.
+- The first turn is the user's. Where a history begins with the assistant, a short user turn is put before it, with a
+  notice.
+- Text that is empty is not sent. The last turn, where it is the assistant's, ends without white space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polywire.errors import UnsupportedByModel
+from polywire.immutable import EMPTY
+from polywire.messages import AiMessage, CustomMessage, Message, SystemMessage, ToolCall, ToolResultMessage, UserMessage
+from polywire.profiles import Profile
+from polywire.responses import Notice
+from polywire_anthropic.decode import WIRE
+from polywire_anthropic.encode_blocks import Block, BlockWriter, compact_content
+
+__all__ = ["FIRST_USER_TEXT", "encode_history", "encode_list"]
+
+FIRST_USER_TEXT = "(The conversation begins with the assistant.)"
+"""What the user says in a history that begins with the assistant."""
+
+LATE = 1 << 30
+
+
+class _Turn:
+    __slots__ = ("blocks", "extras", "results", "role")
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self.blocks: list[Block] = []
+        self.results: list[tuple[int, Block]] = []
+        self.extras: dict[str, Any] = {}
+
+    def content(self) -> list[Block]:
+        if not self.results:
+            return self.blocks
+        self.results.sort(key=lambda result: result[0])
+        return [block for _, block in self.results] + self.blocks
+
+
+class _HistoryWriter:
+    def __init__(self, profile: Profile, notices: list[Notice], *, is_list: bool) -> None:
+        self._profile = profile
+        self._writer = BlockWriter(profile, notices)
+        self._is_list = is_list
+        self._turns: list[_Turn] = []
+        self._order: dict[str, int] = {}
+        self._system: list[list[Block]] = []
+
+    def write(self, messages: Sequence[Message]) -> None:
+        for position, message in enumerate(messages):
+            kind = type(message)
+            if kind is ToolResultMessage:
+                self._result(message, position)  # type: ignore[arg-type]
+            elif kind is AiMessage:
+                self._assistant(message, position)  # type: ignore[arg-type]
+            elif kind is UserMessage:
+                self._user(message, position)  # type: ignore[arg-type]
+            elif kind is SystemMessage:
+                self._instructions(message, position)  # type: ignore[arg-type]
+            else:
+                assert isinstance(message, CustomMessage)
+                msg = f"messages[{position}]: this wire does not know the custom message {sorted(message.attributes)}"
+                raise UnsupportedByModel(msg)
+
+    def _turn(self, role: str, extras: Mapping[str, Any]) -> _Turn:
+        if self._turns and self._turns[-1].role == role:
+            turn = self._turns[-1]
+        else:
+            turn = _Turn(role)
+            self._turns.append(turn)
+            if role == "assistant":
+                self._order = {}
+        if extras:
+            for key, value in extras.get(WIRE, {}).items():
+                turn.extras.setdefault(key, value)
+        return turn
+
+    def _user(self, message: UserMessage, position: int) -> None:
+        where = f"messages[{position}]"
+        if message.name is not None and not self._profile.user_name:
+            self._writer.tell("dropped", where, f"this wire has no place for the user's name {message.name!r}")
+        blocks = self._writer.contents(message.contents, where, user=True)
+        if blocks:
+            self._turn("user", message.extras).blocks += blocks
+
+    def _assistant(self, message: AiMessage, position: int) -> None:
+        where = f"messages[{position}]"
+        writer = self._writer
+        blocks = [block for part in message.parts if (block := writer.part(part, where)) is not None]
+        if not blocks:
+            return
+        turn = self._turn("assistant", message.extras)
+        turn.blocks += blocks
+        for part in message.parts:
+            if type(part) is ToolCall:
+                self._order.setdefault(part.id, len(self._order))
+
+    def _result(self, message: ToolResultMessage, position: int) -> None:
+        block = self._writer.result(message, f"messages[{position}]")
+        # The message's extras stand in the block: all results share the one user's turn.
+        self._turn("user", EMPTY).results.append((self._order.get(message.call_id, LATE), block))
+
+    def _instructions(self, message: SystemMessage, position: int) -> None:
+        where = f"messages[{position}]"
+        if any(content.kind not in {"text", "opaque"} for content in message.contents):
+            msg = f"{where}: instructions take text only on this wire"
+            raise UnsupportedByModel(msg)
+        blocks = self._writer.contents(message.contents, where)
+        if not blocks:
+            return
+        in_place = self._profile.system_in_place or message.extras.get(WIRE, {}).get("in_place")
+        if in_place and (self._turns or self._is_list):
+            turn = _Turn("system")
+            turn.blocks = blocks
+            self._turns.append(turn)
+        elif self._is_list:
+            self._turn("user", EMPTY).blocks += blocks
+            self._writer.tell(
+                "approximated", where, "a message list has no field for instructions: they are written as user text"
+            )
+        else:
+            if self._turns:
+                self._writer.tell(
+                    "approximated", where, "instructions in mid-conversation are sent in the top-level system field"
+                )
+            self._system.append(blocks)
+
+    def system(self) -> str | list[Block] | None:
+        if not self._system:
+            return None
+        if all(len(blocks) == 1 and len(blocks[0]) == 2 and blocks[0]["type"] == "text" for blocks in self._system):
+            return "\n\n".join(blocks[0]["text"] for blocks in self._system)
+        return [block for blocks in self._system for block in blocks]
+
+    def messages(self) -> list[dict[str, Any]]:
+        turns = self._turns
+        self._end()
+        if not self._is_list:
+            self._begin()
+        return [{"role": turn.role, "content": compact_content(turn.content()), **turn.extras} for turn in turns]
+
+    def _begin(self) -> None:
+        turns = self._turns
+        if not turns:
+            msg = "messages: this wire needs a message of the user's that says something"
+            raise UnsupportedByModel(msg)
+        if turns[0].role == "assistant":
+            first = _Turn("user")
+            first.blocks = [{"type": "text", "text": FIRST_USER_TEXT}]
+            turns.insert(0, first)
+            self._writer.tell(
+                "repaired", "messages[0]", f"the first message must be the user's; {FIRST_USER_TEXT!r} is put before it"
+            )
+
+    def _end(self) -> None:
+        turns = self._turns
+        if not turns or turns[-1].role != "assistant":
+            return
+        blocks = turns[-1].blocks
+        last = blocks[-1]
+        if last["type"] == "text":
+            trimmed = last["text"].rstrip()
+            if trimmed != last["text"]:
+                self._writer.tell(
+                    "repaired", "messages", "white space at the end of the last assistant message is left out"
+                )
+                if trimmed or len(last) > 2:
+                    blocks[-1] = {**last, "text": trimmed}
+                else:
+                    blocks.pop()
+                    if not blocks:
+                        turns.pop()
+                        return
+        if not self._profile.prefill and last["type"] == "text" and all(b["type"] in _SAID for b in blocks):
+            self._writer.tell(
+                "information",
+                "messages",
+                "this model takes no prefilled answer: the vendor may refuse the last message",
+            )
+
+
+_SAID = frozenset({"text", "thinking", "redacted_thinking"})
+"""What a finished answer holds; a turn with a server's own blocks is one that was paused, and goes back as it is."""
+
+
+def encode_history(
+    messages: Sequence[Message], profile: Profile, notices: list[Notice]
+) -> tuple[str | list[Block] | None, list[dict[str, Any]]]:
+    """
+    Write a history that has passed `prepare`.
+
+    Raises:
+        UnsupportedByModel: something in it has no place on this wire; the message names the place.
+    """
+    writer = _HistoryWriter(profile, notices, is_list=False)
+    writer.write(messages)
+    turns = writer.messages()
+    return writer.system(), turns
+
+
+def encode_list(messages: Sequence[Message], profile: Profile, notices: list[Notice]) -> list[dict[str, Any]]:
+    """Write a bare message list, which has no field for instructions and may begin anywhere. As `encode_history`."""
+    writer = _HistoryWriter(profile, notices, is_list=True)
+    writer.write(messages)
+    return writer.messages()
