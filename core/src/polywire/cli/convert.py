@@ -1,0 +1,85 @@
+"""`polywire convert`: one wire's JSON as another's."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated, Optional
+
+import typer
+
+from polywire.cli.failures import ExitCode, InputError
+from polywire.cli.options import DebugOption, read_input
+from polywire.cli.terminal import Terminal
+
+__all__ = ["convert_command"]
+
+
+class Kind(StrEnum):
+    """What is converted."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+    MESSAGES = "messages"
+
+
+class History(StrEnum):
+    """What to do where tool calls and results do not close."""
+
+    STRICT = "strict"
+    REPAIR = "repair"
+
+
+def convert_command(
+    source: Annotated[str, typer.Option("--from", metavar="WIRE", help="The wire it is in.")],
+    target: Annotated[str, typer.Option("--to", metavar="WIRE", help="The wire it is wanted in.")],
+    file: Annotated[str, typer.Argument(help="The JSON file; - reads standard input.", metavar="FILE|-")] = "-",
+    kind: Annotated[Optional[Kind], typer.Option(help="What it is; told by its shape if left out.")] = None,  # noqa: UP045
+    history: Annotated[History, typer.Option(help="Refuse or mend a history whose tool calls do not close.")] = (
+        History.STRICT
+    ),
+    compact: Annotated[bool, typer.Option("--compact", help="Print the JSON on one line.")] = False,
+    _debug: DebugOption = False,
+) -> None:
+    """
+    Convert a request, a response or a message list from one provider's JSON to another's.
+
+    The result goes to standard output; what was dropped, approximated or repaired goes to standard error.
+    """
+    from polywire import wire_json
+    from polywire.conversion import convert
+    from polywire.errors import PolywireError
+
+    where = "standard input" if file == "-" else file
+    data = read_input(file)
+    if not data.strip():
+        msg = f"{where} is empty"
+        raise InputError(msg, ExitCode.INPUT)
+    try:
+        payload = wire_json.decode(data)
+    except ValueError as error:
+        msg = f"{where} is not JSON: {error}"
+        raise InputError(msg, ExitCode.INPUT) from None
+    try:
+        conversion = convert(
+            payload,
+            source=source,
+            target=target,
+            kind=kind.value if kind is not None else None,
+            history=history.value,
+        )
+    except PolywireError:
+        raise
+    except (TypeError, ValueError, KeyError) as error:
+        # A payload of another shape than the wire's: the input is at fault.
+        msg = f"{where} is no {kind.value if kind else 'payload'} of the wire {source!r}: {error}"
+        raise InputError(msg, ExitCode.INPUT) from error
+    terminal = Terminal()
+    text = (
+        wire_json.compact(conversion.payload)
+        if compact
+        else json.dumps(wire_json.replace_surrogates(conversion.payload), indent=2, ensure_ascii=False)
+    )
+    terminal.write(text + "\n")
+    for notice in conversion.notices:
+        terminal.note(f"{notice.kind}: {notice.subject}: {notice.message}", "yellow")
