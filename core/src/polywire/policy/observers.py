@@ -1,0 +1,248 @@
+"""
+Telling what happens to a call: to observers, and to the logger `polywire`.
+
+An observer is any object with `observe(event)`. It is called in the thread or task of the call, must not block, and can
+break nothing: what it raises is logged. Events never hold the text of a conversation except through `call.request`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from polywire.policy.calls import Call
+from polywire.policy.opening import Open, Opened, StreamEnd
+from polywire.policy.plans import Effect, Plan, Proceed, Result
+from polywire.responses import ChatResponse, TokenUsage
+
+if TYPE_CHECKING:
+    from polywire.errors import ModelError
+
+__all__ = [
+    "AttemptEnded",
+    "AttemptStarted",
+    "CallEnded",
+    "CallEvent",
+    "CallStarted",
+    "FallbackTaken",
+    "Observation",
+    "Observer",
+    "StoreUnavailable",
+    "Waited",
+    "Waiting",
+    "current_observers",
+    "observed_open",
+    "tell",
+]
+
+LOGGER = logging.getLogger("polywire")
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """A call begins. `call.record.id` is its id in every event."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStarted:
+    """The request is sent for the `number`-th time, fallbacks included."""
+
+    call: Call
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnded:
+    """
+    An attempt is over: with a response, with the first content of a stream, or with an error.
+
+    Attributes:
+        duration: seconds since it was sent.
+        response: for a plain call that succeeded.
+    """
+
+    call: Call
+    number: int
+    duration: float
+    response: ChatResponse | None
+    error: BaseException | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """
+    The call waits: before a retry, or for its turn at a limit.
+
+    Attributes:
+        seconds: how long; `None` where nobody can know, as with concurrency.
+        error: what a retry follows on.
+        limit: which limit holds it up.
+    """
+
+    call: Call
+    reason: Literal["retry", "limit"]
+    seconds: float | None
+    error: ModelError | None = None
+    limit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """A wait for a limit is over: the call has its turn after `seconds`."""
+
+    call: Call
+    limit: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackTaken:
+    """
+    The next model is asked.
+
+    Attributes:
+        failed: the name of the one that failed or was skipped.
+        error: how it failed; `None` where its circuit breaker is open.
+        next: the name of the one asked now.
+    """
+
+    call: Call
+    failed: str
+    error: ModelError | None
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreUnavailable:
+    """The store of a shared limit is away, and the call goes on under this process's own limit."""
+
+    call: Call
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """
+    A call is over; for a stream, when it has ended or was closed.
+
+    Attributes:
+        duration: seconds since it began, waits included.
+        first_event: seconds to the first content of a stream.
+        attempts: how often the request was sent.
+        usage: what it cost, as far as known.
+        response: for a plain call that succeeded.
+        error: what ended it; `None` too for a stream that its reader left early.
+        complete: whether the whole answer was read.
+        provider, model: who answered, or failed last.
+    """
+
+    call: Call
+    duration: float
+    first_event: float | None
+    attempts: int
+    usage: TokenUsage
+    response: ChatResponse | None
+    error: BaseException | None
+    complete: bool
+    provider: str | None
+    model: str | None
+
+
+CallEvent: TypeAlias = (
+    CallStarted | AttemptStarted | AttemptEnded | Waiting | Waited | FallbackTaken | StoreUnavailable | CallEnded
+)
+
+
+class Observer(Protocol):
+    """Is told what happens to calls."""
+
+    def observe(self, event: CallEvent, /) -> None:
+        """Take note of one event. Called from any thread; must not block."""
+
+
+def tell(observers: tuple[Observer, ...], event: CallEvent) -> None:
+    """Tell every observer; one that fails is logged and disturbs nobody."""
+    for observer in observers:
+        try:
+            observer.observe(event)
+        except Exception:
+            LOGGER.exception("an observer failed at %s", type(event).__name__)
+
+
+def current_observers(observers: tuple[Observer, ...]) -> tuple[Observer, ...]:
+    """Add the log to the observers, where anyone reads it."""
+    if LOGGER.isEnabledFor(logging.INFO):
+        from polywire.policy.logs import LOG_OBSERVER
+
+        return (*observers, LOG_OBSERVER)
+    return observers
+
+
+class Observation:
+    """Watches one call from its beginning to its end."""
+
+    __slots__ = ("_answering", "_call", "_first_event", "_started")
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._started = call.runtime.now()
+        self._first_event: float | None = None
+        self._answering = call
+
+    def plan(self, proceed: Proceed) -> Plan:
+        """Run the call's plan and tell how it begins and ends."""
+        call = self._call
+        call.notify(CallStarted(call))
+        try:
+            result = yield from proceed(call)
+        except BaseException as error:
+            self._end(TokenUsage(), None, error, complete=False)
+            raise
+        if isinstance(result, Opened):
+            self._answering = result.call
+            self._first_event = call.runtime.now() - self._started
+            result.riders.append(self._stream_ended)
+        else:
+            self._end(result.usage, result, None, complete=True)
+        return result
+
+    def _stream_ended(self, end: StreamEnd) -> None:
+        self._end(end.usage, None, end.error, complete=end.complete)
+
+    def _end(
+        self, usage: TokenUsage, response: ChatResponse | None, error: BaseException | None, *, complete: bool
+    ) -> None:
+        call = self._call
+        answering: Any = response.metadata if response is not None else {}
+        ended = CallEnded(
+            call,
+            call.runtime.now() - self._started,
+            self._first_event,
+            call.record.attempts,
+            usage,
+            response,
+            error,
+            complete,
+            getattr(error, "provider", None) or self._answering.model.information.provider,
+            answering.get("model") or getattr(error, "model", None) or self._answering.model_id,
+        )
+        call.notify(ended)
+
+
+def observed_open(call: Call) -> Generator[Effect, Any, Result]:
+    """Ask the model once, telling the observers."""
+    now = call.runtime.now
+    number = call.record.attempts + 1
+    call.notify(AttemptStarted(call, number))
+    started = now()
+    try:
+        result: Result = yield Open(call)
+    except BaseException as error:
+        call.notify(AttemptEnded(call, number, now() - started, None, error))
+        raise
+    call.notify(AttemptEnded(call, number, now() - started, result if isinstance(result, ChatResponse) else None, None))
+    return result

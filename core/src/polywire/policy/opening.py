@@ -1,0 +1,195 @@
+"""
+The innermost effect: ask the model once.
+
+A plain call is over with its response. A stream is *opened*: read until its first content, which is held back with all
+that came before it, so that a retry up to here is invisible. What policies must give back at the end of the stream
+rides on it from here on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polywire.events import CONTENT_EVENTS, StreamEvent, events_of
+from polywire.models import ChatModel, StreamingChatModel
+from polywire.policy.plans import Plan, Result
+from polywire.policy.watches import AsyncWatch, Watch
+from polywire.requests import ChatRequest
+from polywire.responses import ChatResponse, TokenUsage
+from polywire.streams import AsyncEventSource, EventSource, as_async_source, as_source
+
+if TYPE_CHECKING:
+    from polywire.policy.calls import Call
+
+__all__ = ["Open", "Opened", "Rider", "StreamEnd", "open_model"]
+
+
+class StreamEnd(NamedTuple):
+    """
+    How a stream ended.
+
+    Attributes:
+        complete: its last event was read.
+        usage: what it reported of its cost; empty where it did not.
+        error: what broke it; `None` too where the consumer left early.
+    """
+
+    complete: bool
+    usage: TokenUsage
+    error: BaseException | None = None
+
+
+Rider = Callable[[StreamEnd], None]
+"""Called once, when the stream ends in whichever way. Must not block: it may run in a finaliser."""
+
+
+class Opened:
+    """
+    A stream that has begun and has handed out nothing yet.
+
+    Attributes:
+        source: where the rest comes from.
+        held: the events read so far, the first content last.
+        watch: breaks reads off that take too long; `None` where nothing limits them.
+        call: the call that opened it: after a fallback, that of the model that answers.
+    """
+
+    __slots__ = ("call", "held", "riders", "source", "watch")
+
+    def __init__(self, call: Call, source: Any, held: Sequence[StreamEvent], watch: Any) -> None:
+        self.call = call
+        self.source = source
+        self.held = held
+        self.watch = watch
+        self.riders: list[Rider] = []
+
+
+class Open:
+    """Ask the model of `call` once."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def run(self) -> ChatResponse | Opened:
+        call = self.call
+        call.record.attempts += 1
+        if call.streaming:
+            return _open_stream(call)
+        return call.model.do_chat(call.timed_request())
+
+    async def arun(self) -> ChatResponse | Opened:
+        call = self.call
+        call.record.attempts += 1
+        if call.streaming:
+            return await _aopen_stream(call)
+        left = call.remaining()
+        if left is None:
+            return await call.model.do_achat(call.request)
+        scope = asyncio.timeout(left)
+        try:
+            async with scope:
+                return await call.model.do_achat(call.request)
+        except TimeoutError:
+            if scope.expired():
+                msg = "the call ran into its deadline"
+                raise call.timed_out(msg) from None
+            raise
+
+
+def open_model(call: Call) -> Plan:
+    """Ask the model once; the innermost plan."""
+    if call.observers:
+        from polywire.policy.observers import observed_open
+
+        return (yield from observed_open(call))
+    result: Result = yield Open(call)
+    return result
+
+
+class _WholeAnswer:
+    """The answer of a model that cannot stream, told as a stream."""
+
+    def __init__(self, model: ChatModel, request: ChatRequest) -> None:
+        self._model = model
+        self._request: ChatRequest | None = request
+
+    def read(self) -> Sequence[StreamEvent]:
+        request, self._request = self._request, None
+        return () if request is None else events_of(self._model.do_chat(request))
+
+    async def aread(self) -> Sequence[StreamEvent]:
+        request, self._request = self._request, None
+        return () if request is None else events_of(await self._model.do_achat(request))
+
+    def close(self) -> None:
+        self._request = None
+
+    async def aclose(self) -> None:
+        self._request = None
+
+
+def _has_content(batch: Sequence[StreamEvent]) -> bool:
+    return any(type(event) in CONTENT_EVENTS for event in batch)
+
+
+def _open_stream(call: Call) -> Opened:
+    request = call.timed_request()
+    model = call.model
+    watch: Watch | None = None
+    source: EventSource = (
+        as_source(model.do_stream(request)) if isinstance(model, StreamingChatModel) else _WholeAnswer(model, request)
+    )
+    try:
+        if request is not call.request:
+            watch = Watch(call, getattr(source, "abort", None))
+        held = source.read() if watch is None else watch.read(source.read)
+        if held and not _has_content(held):
+            held = list(held)
+            while batch := source.read() if watch is None else watch.read(source.read):
+                held.extend(batch)
+                if _has_content(batch):
+                    break
+        if watch is not None:
+            watch.content_has_come()
+    except BaseException:
+        if watch is not None:
+            watch.close()
+        source.close()
+        raise
+    return Opened(call, source, held, watch)
+
+
+async def _aopen_stream(call: Call) -> Opened:
+    model, request = call.model, call.request
+    watch: AsyncWatch | None = None
+    if call.deadline is not None or call.first_event is not None or call.between_events is not None:
+        watch = AsyncWatch(call)
+    source: AsyncEventSource | None = None
+    try:
+        if isinstance(model, StreamingChatModel):
+            events = model.do_astream(request)
+            if isinstance(events, Awaitable):
+                events = await (events if watch is None else watch.read(events))
+            source = as_async_source(events)
+        else:
+            source = _WholeAnswer(model, request)
+        held = await (source.aread() if watch is None else watch.read(source.aread()))
+        if held and not _has_content(held):
+            held = list(held)
+            while batch := await (source.aread() if watch is None else watch.read(source.aread())):
+                held.extend(batch)
+                if _has_content(batch):
+                    break
+        if watch is not None:
+            watch.content_has_come()
+    except BaseException:
+        if watch is not None:
+            watch.close()
+        if source is not None:
+            await source.aclose()
+        raise
+    return Opened(call, source, held, watch)

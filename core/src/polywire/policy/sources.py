@@ -1,0 +1,170 @@
+"""
+Streams behind policies: opened through a plan on the first read, handed through after that.
+
+After the first content nothing is retried. What is left rides along: permits and the like are given back at the end,
+whichever it is, and the time limits are kept. That work is done per batch, not per layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from polywire.events import NoticeAdded, ResponseEnd, ResponseStart, StreamEvent, UsageUpdate, latest_usage
+from polywire.policy.opening import Opened, StreamEnd
+from polywire.policy.plans import Plan, arun, run
+from polywire.policy.watches import AsyncWatch, Watch
+from polywire.responses import TokenUsage
+
+if TYPE_CHECKING:
+    from polywire.policy.calls import Call
+
+__all__ = ["AsyncPolicySource", "PolicySource"]
+
+_NO_USAGE = TokenUsage()
+
+
+class _PolicySource:
+    """What both kinds share. `plan` is started by the first read: unread, a stream holds nothing."""
+
+    __slots__ = ("_call", "_closed", "_complete", "_make_plan", "_opened", "_usage", "_watch")
+
+    def __init__(self, make_plan: Callable[[], tuple[Call, Plan]]) -> None:
+        self._make_plan: Callable[[], tuple[Call, Plan]] | None = make_plan
+        self._opened: Opened | None = None
+        self._watch: Any = None
+        self._usage = _NO_USAGE
+        self._complete = False
+        self._closed = False
+
+    def _begin(self, opened: Opened, call: Call) -> Sequence[StreamEvent]:
+        """Take the opened stream over and return its first batch."""
+        self._opened = opened
+        self._watch = opened.watch
+        batch = opened.held
+        opened.held = ()
+        record = call.record
+        if batch and (record.notices or record.metadata):
+            extra: list[StreamEvent] = []
+            if record.metadata:
+                extra.append(ResponseStart(record.metadata))
+            extra.extend(NoticeAdded(notice) for notice in record.notices)
+            batch = [*extra, *batch]
+        if opened.riders:
+            self._note(batch)
+        return batch
+
+    def _note(self, batch: Sequence[StreamEvent]) -> None:
+        for event in batch:
+            kind = type(event)
+            if kind is UsageUpdate:
+                self._usage = latest_usage(self._usage, event.usage)  # type: ignore[union-attr]
+            elif kind is ResponseEnd:
+                self._complete = True
+
+    def _finish(self, error: BaseException | None = None) -> None:
+        """Give back what rides on the stream, once."""
+        if self._watch is not None:
+            self._watch.close()
+        opened = self._opened
+        if opened is not None and opened.riders:
+            riders, opened.riders = opened.riders, []
+            end = StreamEnd(self._complete, self._usage, error)
+            for rider in riders:
+                rider(end)
+
+    def __del__(self) -> None:
+        # A stream that is dropped unclosed; every rider is safe in a finaliser.
+        if not self._closed:
+            self._finish()
+
+
+class PolicySource(_PolicySource):
+    """A sync stream behind policies."""
+
+    __slots__ = ()
+
+    def read(self) -> Sequence[StreamEvent]:
+        opened = self._opened
+        if opened is None:
+            if self._make_plan is None:
+                return ()
+            call, plan = self._make_plan()
+            self._make_plan = None
+            result = run(plan)
+            assert isinstance(result, Opened)
+            return self._begin(result, call)
+        watch: Watch | None = self._watch
+        try:
+            if watch is None:
+                batch = opened.source.read()
+            else:
+                batch = watch.read(opened.source.read)
+                watch.saw(batch)
+        except BaseException as error:
+            self._finish(error)
+            raise
+        if not batch:
+            self._finish()
+        elif opened.riders:
+            self._note(batch)
+        return batch  # type: ignore[no-any-return]
+
+    def abort(self) -> None:
+        """Cut the connection; a read that waits in another thread fails at once. Thread-safe."""
+        opened = self._opened
+        abort = None if opened is None else getattr(opened.source, "abort", None)
+        if abort is not None:
+            abort()
+
+    def close(self) -> None:
+        self._make_plan = None
+        if not self._closed:
+            self._closed = True
+            try:
+                if self._opened is not None:
+                    self._opened.source.close()
+            finally:
+                self._finish()
+
+
+class AsyncPolicySource(_PolicySource):
+    """An async stream behind policies."""
+
+    __slots__ = ()
+
+    async def aread(self) -> Sequence[StreamEvent]:
+        opened = self._opened
+        if opened is None:
+            if self._make_plan is None:
+                return ()
+            call, plan = self._make_plan()
+            self._make_plan = None
+            result = await arun(plan)
+            assert isinstance(result, Opened)
+            return self._begin(result, call)
+        watch: AsyncWatch | None = self._watch
+        try:
+            if watch is None:
+                batch = await opened.source.aread()
+            else:
+                batch = await watch.read(opened.source.aread())
+                watch.saw(batch)
+        except BaseException as error:
+            self._finish(error)
+            raise
+        if not batch:
+            self._finish()
+        elif opened.riders:
+            self._note(batch)
+        return batch  # type: ignore[no-any-return]
+
+    async def aclose(self) -> None:
+        self._make_plan = None
+        if not self._closed:
+            self._closed = True
+            try:
+                if self._opened is not None:
+                    await self._opened.source.aclose()
+            finally:
+                self._finish()
