@@ -16,26 +16,15 @@ from polywire.requests import ChatRequest
 from polywire.responses import ChatResponse
 from polywire_anthropic.decode import PLAIN, WIRE, Reading, decode_response
 from polywire_anthropic.encode_request import encode_body
-from polywire_anthropic.errors import error_from_answer, error_in_stream
+from polywire_anthropic.errors import error_from_answer, error_inside, is_error
+from polywire_anthropic.metadata import METADATA_HEADERS
 from polywire_anthropic.profiles import CURRENT_VERSION, anthropic_profiles
 from polywire_anthropic.stream import AnthropicStreamDecoder
 
-__all__ = ["METADATA_HEADERS", "PATH", "AnthropicCodec"]
+__all__ = ["PATH", "AnthropicCodec"]
 
 PATH = "v1/messages"
 """Where requests go, below the base URL."""
-
-METADATA_HEADERS = FrozenDict(
-    {
-        "request-id": "request_id",
-        "anthropic-organization-id": "organization_id",
-        "anthropic-workspace-id": "workspace_id",
-        "anthropic-ratelimit-*": "rate_limits",
-        "anthropic-priority-*": "priority_limits",
-        "anthropic-fast-*": "fast_limits",
-    }
-)
-"""The response headers that go into `ChatResponse.metadata`, and their names there."""
 
 
 class AnthropicCodec:
@@ -102,8 +91,8 @@ class AnthropicCodec:
         if not isinstance(payload, dict):
             msg = f"the answer is no JSON object: {response.body[:200]!r}"
             raise ProtocolError(msg, request_id=response.headers.get("request-id"))
-        if payload.get("type") == "error" or ("error" in payload and "content" not in payload):
-            raise error_in_stream(payload)
+        if is_error(payload):
+            raise error_inside(payload, headers=response.headers, received_at=response.received_at)
         return decode_response(payload, reading=_reading(encoded), origin=encoded.origin)
 
     def decode_error(self, response: HttpResponse) -> ModelError:

@@ -51,6 +51,7 @@ __all__ = [
     "decode_part",
     "decode_response",
     "extras_of",
+    "origin_of",
 ]
 
 WIRE = "anthropic"
@@ -268,6 +269,14 @@ def decode_metadata(fields: Mapping[str, Any], usage: Any) -> dict[str, Any]:
     return metadata
 
 
+def origin_of(origin: Origin | None, fields: Mapping[str, Any]) -> Origin:
+    """Return where an answer comes from; its own model counts where the request is not known."""
+    if origin is not None and origin.model is not None:
+        return origin
+    model = fields.get("model")
+    return Origin(WIRE, origin.provider if origin else None, model if isinstance(model, str) else None)
+
+
 def decode_response(
     payload: Mapping[str, Any], *, reading: Reading = PLAIN, origin: Origin | None = None
 ) -> ChatResponse:
@@ -291,7 +300,7 @@ def decode_response(
             parts.append(part)
     usage = payload.get("usage")
     return ChatResponse(
-        AiMessage(parts, origin),
+        AiMessage(parts, origin_of(origin, payload)),
         decode_usage(usage),
         decode_finish(payload, has_calls=any(type(part) is ToolCall for part in parts)),
         (),

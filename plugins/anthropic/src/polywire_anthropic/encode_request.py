@@ -72,9 +72,7 @@ def encode_body(request: ChatRequest, profile: Profile) -> Body:
     answer = _write_output(body, parameters, profile, thinking, asked.get("output_config"), notices)
     if thinking.parameter is not None:
         body["thinking"] = thinking.parameter
-    for key, value in asked.items():
-        if key not in TYPED_FIELDS:
-            body[key] = value
+    body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS})
     if as_read:
         _write_as_read(body, request.parameters, as_read, notices)
     apply_custom_parameters(body, parameters, notices)

@@ -3,8 +3,8 @@ What the vendor says when it fails: an answer of another status, an error in a 2
 
     {"type": "error", "error": {"type": …, "message": …, "details": {"error_code": …}}, "request_id": …}
 
-The error's type decides the kind; `details.error_code`, where there is one, is the error's `code`. Messages are read in
-one case alone: the wire has no type of its own for a prompt that is too long.
+The classification is the shared one, which knows this wire's types; here stand what is read before it and the way back.
+`details.error_code`, where there is one, is the error's `code`; else its type is.
 """
 
 from __future__ import annotations
@@ -14,44 +14,55 @@ from types import MappingProxyType
 from typing import Any
 
 from polywire import wire_json
-from polywire.codec import HttpResponse
-from polywire.errors import ERROR_KINDS, ContextLengthExceeded, ModelError
+from polywire.codec import Headers, HttpResponse
+from polywire.errors import ModelError
+from polywire.http_errors import error_from_payload, error_from_response
 
-__all__ = ["ERROR_TYPES", "error_from_answer", "error_in_stream"]
+__all__ = ["ERROR_TYPES", "error_from_answer", "error_inside", "error_type_of", "is_error"]
 
-ERROR_TYPES: Mapping[str, tuple[str, int]] = MappingProxyType(
+ERROR_TYPES: Mapping[str, str] = MappingProxyType(
     {
-        "invalid_request_error": ("bad_request", 400),
-        "authentication_error": ("authentication", 401),
-        "billing_error": ("quota", 402),
-        "permission_error": ("permission", 403),
-        "not_found_error": ("not_found", 404),
-        "conflict_error": ("server", 409),
-        "request_too_large": ("bad_request", 413),
-        "rate_limit_error": ("rate_limit", 429),
-        "api_error": ("server", 500),
-        "timeout_error": ("timeout", 504),
-        "overloaded_error": ("overloaded", 529),
+        "authentication": "authentication_error",
+        "quota": "billing_error",
+        "permission": "permission_error",
+        "not_found": "not_found_error",
+        "bad_request": "invalid_request_error",
+        "context_length": "invalid_request_error",
+        "content_filter": "invalid_request_error",
+        "unsupported": "invalid_request_error",
+        "rate_limit": "rate_limit_error",
+        "timeout": "timeout_error",
+        "overloaded": "overloaded_error",
     }
 )
-"""Every error type of the wire: polywire's kind, and the HTTP status that it stands for."""
+"""The wire's error type for each kind; for every other kind it is `api_error`."""
+
+
+def is_error(payload: Mapping[str, Any]) -> bool:
+    """Whether a body, or an event, is an error; gateways leave out the outer type."""
+    return payload.get("type") == "error" or ("error" in payload and "content" not in payload)
 
 
 def error_from_answer(response: HttpResponse) -> ModelError:
-    """Read an answer of another status than 2xx."""
-    body = wire_json.decode_object(response.body) or {}
-    return _error(body, response.status, response.headers.get("request-id"))
+    """Read an answer of another status than 2xx. Never raises."""
+    return error_from_response(response, code=_code(wire_json.decode_object(response.body)))
 
 
-def error_in_stream(event: Mapping[str, Any]) -> ModelError:
-    """Read an error that arrives with status 200; it carries the status that its kind stands for."""
-    return _error(event, None, None)
+def error_inside(payload: Mapping[str, Any], *, headers: Headers | None = None, received_at: float = 0.0) -> ModelError:
+    """Read an error that arrives with status 200; it carries the status that its kind stands for, never 200."""
+    return error_from_payload(payload, code=_code(payload), headers=headers, received_at=received_at)
 
 
-def _error(body: Mapping[str, Any], status: int | None, request_id: str | None) -> ModelError:
-    error = body.get("error")
-    error = error if isinstance(error, Mapping) else {"message": str(error) if error else "the vendor failed"}
-    kind, usual = ERROR_TYPES.get(str(error.get("type")), ("server", 500))
-    message = str(error.get("message") or error.get("type") or "the vendor failed")
-    cls = ContextLengthExceeded if "prompt is too long" in message else ERROR_KINDS[kind]
-    return cls(message, status=status or usual, request_id=body.get("request_id") or request_id)
+def _code(body: Mapping[str, Any] | None) -> str | None:
+    match body:
+        case {"error": {"details": {"error_code": str(code)}}} if code:
+            return code
+        case {"error": {"type": str(kind)}} if kind:
+            return kind
+        case _:
+            return None
+
+
+def error_type_of(error: ModelError) -> str:
+    """Return the wire's word for an error of any vendor's."""
+    return ERROR_TYPES.get(error.kind, "api_error")

@@ -44,8 +44,9 @@ from polywire_anthropic.decode import (
     decode_finish,
     decode_metadata,
     decode_part,
+    origin_of,
 )
-from polywire_anthropic.errors import error_in_stream
+from polywire_anthropic.errors import error_inside, is_error
 from polywire_anthropic.usage import decode_usage
 
 __all__ = ["AnthropicStreamDecoder"]
@@ -194,10 +195,10 @@ class AnthropicStreamDecoder:
                 self._message_delta(event, events)
             case "message_stop":
                 self._seen = self.ended = True
-            case "error":
-                raise error_in_stream(event)
-            case _ if kind is None and "error" in event:
-                raise error_in_stream(event)
+            case "message" if "content" in event:
+                self._whole_message(event, events)
+            case _ if kind == "error" or (kind is None and is_error(event)):
+                raise error_inside(event)
         return events
 
     def _start(self, event: Mapping[str, Any], events: list[StreamEvent]) -> None:
@@ -208,13 +209,20 @@ class AnthropicStreamDecoder:
         usage = message.get("usage")
         self._fields = {key: value for key, value in message.items() if key not in {"content", "usage"}}
         self._use(usage)
-        events.append(ResponseStart(decode_metadata(self._fields, None), self._origin))
+        events.append(ResponseStart(decode_metadata(self._fields, None), origin_of(self._origin, self._fields)))
         if usage:
             events.append(UsageUpdate(decode_usage(self._usage)))
         # A server that has the beginning already puts it here; the wire promises an empty list.
         content = message.get("content")
         for index, block in enumerate(content if isinstance(content, list) else ()):
             self._start_block({"index": index, "content_block": block}, events)
+
+    def _whole_message(self, message: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        """A server that does not stream answers with the whole message."""
+        self._start({"message": message}, events)
+        for index in sorted(self._blocks):
+            self._stop_block(index, events)
+        self.ended = True
 
     def _message_delta(self, event: Mapping[str, Any], events: list[StreamEvent]) -> None:
         self._seen = True
