@@ -1,0 +1,160 @@
+"""The chat codec: what `generateContent` takes. What it gives is read in `decode`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from polywire import wire_json
+from polywire.codec import Encoded, HttpRequest, HttpResponse
+from polywire.errors import ModelError
+from polywire.framing.sse import SseFraming
+from polywire.profiles import Profile, ProfileTable
+from polywire.requests import ChatRequest, ChatRequestParameters, OpaqueTool
+from polywire.responses import ChatResponse, Notice
+from polywire.schemas import Lowered, lower_schema
+from polywire.translation.custom import apply_custom_parameters
+from polywire.translation.names import NameMap
+from polywire.translation.prepare import prepare
+from polywire_gemini.decode import GeminiStreamDecoder, decode_answer
+from polywire_gemini.encode_messages import encode_messages
+from polywire_gemini.errors import decode_error
+from polywire_gemini.parts import WIRE
+from polywire_gemini.profiles import PROFILES
+from polywire_gemini.thinking import thinking_config
+
+__all__ = ["GeminiCodec", "GeminiContext"]
+
+_GENERATION = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "max_tokens": "maxOutputTokens",
+    "stop_sequences": "stopSequences",
+    "seed": "seed",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+}
+_MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiContext:
+    """What decoding needs of the request: the tools' names and their lowered schemas, by the name that was sent."""
+
+    names: NameMap
+    schemas: dict[str, Lowered]
+
+
+class GeminiCodec:
+    """Google Gemini's `generateContent` and `streamGenerateContent`; stateless."""
+
+    wire = WIRE
+
+    def __init__(self, profiles: ProfileTable = PROFILES) -> None:
+        self._profiles = profiles
+
+    def encode(self, request: ChatRequest, *, stream: bool) -> Encoded:
+        body, notices, context = self.encode_body(request)
+        model = quote((request.parameters.model or "").removeprefix("models/"), safe="")
+        # Without `alt=sse` the stream would be one JSON array.
+        method = "streamGenerateContent?alt=sse" if stream else "generateContent"
+        return Encoded(
+            HttpRequest(f"models/{model}:{method}", wire_json.encode(body), {"content-type": "application/json"}),
+            tuple(notices),
+            SseFraming,
+            context,
+        )
+
+    def encode_body(self, request: ChatRequest) -> tuple[dict[str, Any], list[Notice], GeminiContext]:
+        """Write the request's body, and say what was changed."""
+        profile = self._profiles.for_model(request.parameters.model)
+        prepared = prepare(request, profile, wire=WIRE)
+        parameters, notices = prepared.parameters, prepared.notices
+        context = GeminiContext(prepared.names, {})
+        system, contents = encode_messages(prepared.messages, profile, notices)
+        body: dict[str, Any] = {"contents": contents}
+        if system is not None:
+            body["systemInstruction"] = system
+        _tools(body, parameters, profile, context, notices)
+        if generation := _generation(parameters, profile, notices):
+            body["generationConfig"] = generation
+        for key, value in parameters.extras.get(WIRE, {}).items():
+            if isinstance(value, dict) and isinstance(body.get(key), dict):
+                body[key] = {**value, **body[key]}
+            else:
+                body.setdefault(key, value)
+        apply_custom_parameters(body, parameters, notices)
+        return body, notices, context
+
+    def decode(self, response: HttpResponse, encoded: Encoded) -> ChatResponse:
+        return decode_answer(response, _names(encoded), _schemas(encoded), encoded.origin)
+
+    def decode_error(self, response: HttpResponse) -> ModelError:
+        return decode_error(response)
+
+    def stream_decoder(self, encoded: Encoded) -> GeminiStreamDecoder:
+        return GeminiStreamDecoder(_names(encoded), _schemas(encoded))
+
+
+def _names(encoded: Encoded) -> NameMap:
+    return encoded.context.names if isinstance(encoded.context, GeminiContext) else NameMap()
+
+
+def _schemas(encoded: Encoded) -> dict[str, Lowered]:
+    return encoded.context.schemas if isinstance(encoded.context, GeminiContext) else {}
+
+
+def _tools(
+    body: dict[str, Any],
+    parameters: ChatRequestParameters,
+    profile: Profile,
+    context: GeminiContext,
+    notices: list[Notice],
+) -> None:
+    declarations: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    strict = False
+    for tool in parameters.tools or ():
+        if isinstance(tool, OpaqueTool):
+            others.append(dict(tool.data))
+            continue
+        strict = strict or bool(tool.strict)
+        declaration: dict[str, Any] = {"name": tool.name, **tool.extras.get(WIRE, {})}
+        if tool.description is not None:
+            declaration["description"] = tool.description
+        lowered = lower_schema(tool.parameters, profile.schema_dialect, subject=f"tools.{tool.name}")
+        notices += lowered.notices
+        context.schemas[tool.name] = lowered
+        if not lowered.takes_nothing:
+            declaration["parameters"] = lowered.schema
+        declarations.append(declaration)
+    # All declarations stand in one tool object.
+    tools = ([{"functionDeclarations": declarations}] if declarations else []) + others
+    if tools:
+        body["tools"] = tools
+    choice = parameters.tool_choice
+    if choice is not None and declarations:
+        # Names may only stand beside ANY or VALIDATED; the latter is "may call these, or answer".
+        mode = "VALIDATED" if choice.mode == "auto" and (choice.names or strict) else _MODES[choice.mode]
+        names = {"allowedFunctionNames": list(choice.names)} if choice.names and mode != "NONE" else {}
+        body["toolConfig"] = {"functionCallingConfig": {"mode": mode, **names}}
+    elif strict:
+        body["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
+
+
+def _generation(parameters: ChatRequestParameters, profile: Profile, notices: list[Notice]) -> dict[str, Any]:
+    generation: dict[str, Any] = {
+        theirs: value for ours, theirs in _GENERATION.items() if (value := getattr(parameters, ours)) is not None
+    }
+    wanted = parameters.response_format
+    if wanted is not None and wanted.type != "text":
+        generation["responseMimeType"] = "application/json"
+        if wanted.schema is not None:
+            dialect = profile.strict_schema_dialect or profile.schema_dialect
+            lowered = lower_schema(wanted.schema, dialect, subject="response_format")
+            notices += lowered.notices
+            generation["responseJsonSchema"] = lowered.schema
+    if parameters.reasoning is not None and (config := thinking_config(parameters.reasoning, profile, notices)):
+        generation["thinkingConfig"] = config
+    return generation

@@ -1,0 +1,238 @@
+"""
+What the vendor answers, plain and streamed.
+
+A chunk of a stream is a whole answer that holds only what is new, so a plain answer is read as a stream of one chunk:
+there is one reading, and both give the same response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polywire import wire_json
+from polywire.codec import Frame, Headers, HttpResponse
+from polywire.contents import OpaqueContent, TextContent, ThinkingContent
+from polywire.errors import ContentFiltered, EmptyResponse, ProtocolError, StreamInterrupted
+from polywire.events import (
+    NoticeAdded,
+    PartEnd,
+    ResponseCollector,
+    ResponseEnd,
+    ResponseStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageUpdate,
+)
+from polywire.messages import Origin
+from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
+from polywire.schemas import Lowered
+from polywire.translation.calls import arguments_text, make_call
+from polywire.translation.finish import finish_reason, settle_finish_reason
+from polywire.translation.names import NameMap
+from polywire_gemini.errors import decode_error
+from polywire_gemini.parts import WIRE, decode_media
+
+__all__ = ["GeminiStreamDecoder", "decode_answer", "usage_of"]
+
+
+def decode_answer(
+    response: HttpResponse, names: NameMap, schemas: Mapping[str, Lowered], origin: Origin | None
+) -> ChatResponse:
+    """Read a whole answer."""
+    if not response.body.strip():
+        msg = "the vendor sent an empty body"
+        raise EmptyResponse(msg, status=response.status)
+    decoder = GeminiStreamDecoder(names, schemas)
+    collector = ResponseCollector()
+    collector.add(ResponseStart(origin=origin))
+    collector.add_all(decoder.feed(Frame(response.body)))
+    collector.add_all(decoder.finish())
+    return collector.response()
+
+
+def usage_of(usage: Mapping[str, Any]) -> TokenUsage:
+    """
+    Read what a call cost. Counts of 0 are left out by the vendor; thoughts are not among the candidates' tokens.
+    """
+
+    def count(name: str) -> int:
+        value = usage.get(name)
+        return value if isinstance(value, int) else 0
+
+    def known(name: str) -> int | None:
+        value = usage.get(name)
+        return value if isinstance(value, int) else None
+
+    return TokenUsage(
+        count("promptTokenCount") + count("toolUsePromptTokenCount"),
+        count("candidatesTokenCount") + count("thoughtsTokenCount"),
+        known("totalTokenCount"),
+        cached_tokens=known("cachedContentTokenCount"),
+        reasoning_tokens=known("thoughtsTokenCount"),
+    )
+
+
+class GeminiStreamDecoder:
+    """Reads one stream. There is no end mark: the bytes end after a chunk with a finish reason."""
+
+    def __init__(self, names: NameMap, schemas: Mapping[str, Lowered]) -> None:
+        self.ended = False
+        self._names = names
+        self._schemas = schemas
+        self._started = False
+        self._seed = ""
+        self._part = -1
+        self._open: type | None = None
+        self._calls = 0
+        self._reason: str | None = None
+        self._usage: TokenUsage | None = None
+        self._metadata: dict[str, Any] = {}
+        self._said = False
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        body = self._body(frame.data)
+        events: list[StreamEvent] = []
+        if not self._started:
+            self._started = True
+            self._seed = str(body.get("responseId", ""))
+            events.append(ResponseStart(_metadata(body)))
+        feedback = body.get("promptFeedback")
+        if isinstance(feedback, Mapping) and feedback.get("blockReason") and not body.get("candidates"):
+            msg = f"the prompt was blocked: {feedback['blockReason']}"
+            raise ContentFiltered(msg, code=str(feedback["blockReason"]), request_id=body.get("responseId"))
+        candidates = body.get("candidates") or ()
+        if len(candidates) > 1:
+            events.append(
+                NoticeAdded(Notice("dropped", "candidates", f"{len(candidates)} answers came; the first is taken"))
+            )
+        for candidate in candidates[:1]:
+            content = candidate.get("content") or {}
+            for part in content.get("parts") or ():
+                self._read(part, events)
+            self._metadata |= {
+                key: value
+                for key, value in candidate.items()
+                if key not in {"content", "index", "finishReason"} and value is not None
+            }
+            if candidate.get("finishReason"):
+                self._reason = candidate["finishReason"]
+        self._metadata |= _metadata(body)
+        if isinstance(body.get("usageMetadata"), Mapping):
+            usage = usage_of(body["usageMetadata"])
+            if usage != self._usage:
+                self._usage = usage
+                events.append(UsageUpdate(usage))
+        return events
+
+    def _body(self, data: bytes) -> Mapping[str, Any]:
+        try:
+            body = wire_json.decode(data)
+        except ValueError as error:
+            msg = f"the answer is not JSON: {error}"
+            raise ProtocolError(msg) from None
+        if isinstance(body, list):
+            # Some routes wrap the answer, and errors above all, into a list.
+            body = body[0] if len(body) == 1 else {"candidates": None}
+        if not isinstance(body, Mapping):
+            msg = "the answer is no JSON object"
+            raise ProtocolError(msg)
+        if "error" in body:
+            status = body["error"].get("code") if isinstance(body["error"], Mapping) else None
+            raise decode_error(HttpResponse(status if isinstance(status, int) else 500, Headers(), data))
+        return body
+
+    def _next(self, kind: type | None) -> int:
+        self._part += 1
+        self._open = kind
+        return self._part
+
+    def _read(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        if isinstance(part.get("functionCall"), Mapping):
+            self._read_call(part, events)
+        elif "text" in part:
+            self._read_text(part, events)
+        elif (media := decode_media(part)) is not None:
+            self._said = True
+            events.append(PartEnd(media, self._next(None)))
+        elif part:
+            self._said = True
+            events.append(PartEnd(OpaqueContent(WIRE, part), self._next(None)))
+
+    def _read_text(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        text, thought, signature = part["text"] or "", bool(part.get("thought")), part.get("thoughtSignature")
+        kind = ThinkingDelta if thought else TextDelta
+        side = {key: value for key, value in part.items() if key not in {"text", "thought"}}
+        if not thought and text:
+            self._said = True
+        if side:
+            # A part with a signature is never joined with its neighbours: it must go back as it came.
+            number = self._next(None)
+            if text:
+                events.append(kind(text, number))
+            if thought:
+                side.pop("thoughtSignature", None)
+                extras = {WIRE: {"part": side}} if side else {}
+                events.append(PartEnd(ThinkingContent(text, signature, extras=extras), number))
+            else:
+                events.append(PartEnd(TextContent(text, extras={WIRE: {"part": side}}), number))
+            return
+        if text:
+            number = self._part if self._open is kind else self._next(kind)
+            events.append(kind(text, number))
+
+    def _read_call(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        self._said = True
+        function = part["functionCall"]
+        sent = function.get("name") or "unnamed"
+        arguments = arguments_text(function.get("args"))
+        if sent in self._schemas:
+            arguments = self._schemas[sent].restore_text(arguments or "{}")
+        own: dict[str, Any] = {}
+        if side := {key: value for key, value in part.items() if key != "functionCall"}:
+            own["part"] = side
+        if not function.get("id"):
+            own["generated_id"] = True
+        call = make_call(
+            self._names.from_wire(sent),
+            arguments,
+            id=function.get("id"),
+            seed=self._seed,
+            index=self._calls,
+            source=WIRE,
+            extras={WIRE: own} if own else {},
+        )
+        self._calls += 1
+        number = self._next(None)
+        events += (
+            ToolCallStart(call.id, call.name, number),
+            ToolCallDelta(call.arguments, number),
+            ToolCallEnd(call, number),
+        )
+
+    def finish(self) -> Sequence[StreamEvent]:
+        if not self._started:
+            msg = "the stream ended before its first event"
+            raise EmptyResponse(msg)
+        if self._reason is None:
+            msg = "the stream ended without a finish reason"
+            raise StreamInterrupted(msg)
+        self.ended = True
+        events: list[StreamEvent] = []
+        if not self._said:
+            events.append(PartEnd(TextContent(""), self._next(None)))
+        reason: FinishReason | None = finish_reason(self._reason)
+        metadata = {**self._metadata, "raw_finish_reason": self._reason}
+        events.append(ResponseEnd(settle_finish_reason(reason, has_calls=self._calls > 0), metadata))
+        return events
+
+
+def _metadata(body: Mapping[str, Any]) -> dict[str, Any]:
+    found = {"id": body.get("responseId"), "model": body.get("modelVersion")}
+    known = {"candidates", "usageMetadata", "responseId", "modelVersion"}
+    found |= {key: value for key, value in body.items() if key not in known}
+    return {key: value for key, value in found.items() if value is not None}

@@ -1,0 +1,78 @@
+"""Media and parts, both ways: what a Gemini `Part` is, and which value it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from polywire.contents import (
+    AudioContent,
+    Content,
+    DocumentContent,
+    ImageContent,
+    MediaContent,
+    OpaqueContent,
+    TextContent,
+    VideoContent,
+)
+from polywire.profiles import Profile
+from polywire.translation.media import source_of
+
+__all__ = ["WIRE", "decode_media", "encode_content", "encode_media", "own_extras"]
+
+WIRE = "gemini"
+
+
+def encode_media(content: MediaContent, profile: Profile, where: str) -> dict[str, Any]:
+    """Write media as `inlineData` or `fileData`."""
+    source = source_of(content, profile, where)
+    extras = own_extras(content.extras)
+    if source == "data":
+        return {"inlineData": {"mimeType": content.media_type, "data": content.base64}, **extras}
+    data = {"fileUri": content.url if source == "url" else content.file_id}
+    return {"fileData": data | ({"mimeType": content.media_type} if content.media_type else {}), **extras}
+
+
+def encode_content(content: Content, profile: Profile, where: str) -> dict[str, Any] | None:
+    """Write one content of a user's message; an empty text is nothing."""
+    match content:
+        case TextContent():
+            return {"text": content.text, **own_extras(content.extras)} if content.text else None
+        case OpaqueContent():
+            return dict(content.data)
+        case _:
+            return encode_media(content, profile, where)
+
+
+def own_extras(extras: Mapping[str, Any]) -> dict[str, Any]:
+    """The side fields of a part that only this wire understands (`videoMetadata` and the like)."""
+    side: Mapping[str, Any] = extras.get(WIRE, {}).get("part", {})
+    return dict(side)
+
+
+_MEDIA: tuple[tuple[str, type[MediaContent]], ...] = (
+    ("image/", ImageContent),
+    ("audio/", AudioContent),
+    ("video/", VideoContent),
+)
+
+
+def decode_media(part: Mapping[str, Any]) -> MediaContent | None:
+    """Read `inlineData` or `fileData`; any other part is `None`."""
+    inline, file = part.get("inlineData"), part.get("fileData")
+    holder = inline if isinstance(inline, Mapping) else file if isinstance(file, Mapping) else None
+    if holder is None:
+        return None
+    media_type = holder.get("mimeType")
+    cls = next((cls for prefix, cls in _MEDIA if str(media_type).startswith(prefix)), DocumentContent)
+    side = {key: value for key, value in part.items() if key not in {"inlineData", "fileData"}}
+    extras = {WIRE: {"part": side}} if side else {}
+    if holder is inline:
+        made: MediaContent = cls.from_base64(
+            holder.get("data") or "", media_type or "application/octet-stream", extras=extras
+        )
+        return made
+    uri = holder.get("fileUri") or ""
+    # The vendor's own file store is addressed by URI too; what is no web address is an id.
+    source = {"url": uri} if uri.startswith(("http://", "https://")) else {"file_id": uri}
+    return cls(media_type=media_type, extras=extras, **source)

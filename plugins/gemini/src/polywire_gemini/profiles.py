@@ -1,0 +1,55 @@
+"""
+What the Gemini families take.
+
+Quirks of this codec: `thinking_efforts`, tokens for each effort where a model counts its thinking; `signature_placeholder`,
+written on the first call of a turn that another model made, where the model demands a signature.
+"""
+
+from polywire.profiles import Profile, ProfileRule, ProfileTable
+
+__all__ = ["PROFILES"]
+
+SOURCE = "google-genai 3.6.1 (types, converters) and the vendor's documentation"
+DATE = "2026-12-01"
+
+PROFILES = ProfileTable(
+    Profile(
+        parallel_switch=False,
+        tool_name_pattern=r"[A-Za-z_][A-Za-z0-9_.:-]*",
+        tool_name_length=128,
+        schema_dialect="gemini",
+        strict_schema_dialect="gemini_json",
+        user_name=False,
+        reasoning_field="thought",
+        reasoning_echo="always",
+        reasoning_parameter="thinking_budget",
+        max_tokens_field="maxOutputTokens",
+        stop_limit=5,
+        image_sources=frozenset({"data", "url", "file_id"}),
+        image_types=frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}),
+        audio_sources=frozenset({"data", "url", "file_id"}),
+        audio_types=frozenset(
+            {"audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac", "audio/mp4"}
+        ),
+        video_sources=frozenset({"data", "url", "file_id"}),
+        document_sources=frozenset({"data", "url", "file_id"}),
+        max_media_bytes=20 * 1024 * 1024,
+        quirks={"thinking_efforts": {"none": 0, "minimal": 512, "low": 1024, "medium": 8192, "high": 24576}},
+    ),
+    (
+        ProfileRule(
+            "gemini-3*|gemini-4*|gemini-flash-latest|gemini-pro-latest",
+            {
+                "reasoning_parameter": "thinking_level",
+                "efforts": ("minimal", "low", "medium", "high", "xhigh"),
+                "tool_result_images": True,
+                "quirks": {"signature_placeholder": "skip_thought_signature_validator"},
+            },
+            SOURCE,
+            DATE,
+        ),
+        ProfileRule("gemini-3-pro*", {"efforts": ("low", "high")}, SOURCE, DATE),
+    ),
+    SOURCE,
+    DATE,
+)

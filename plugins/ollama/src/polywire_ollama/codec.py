@@ -1,0 +1,261 @@
+"""The chat codec for `/api/chat`: JSON for a plain call, a line of JSON for each piece of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polywire import wire_json
+from polywire.codec import Encoded, Frame, HttpRequest, HttpResponse
+from polywire.errors import EmptyResponse, ModelError, ProtocolError, StreamInterrupted
+from polywire.events import (
+    ResponseEnd,
+    ResponseStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageUpdate,
+)
+from polywire.framing.ndjson import NdjsonFraming
+from polywire.http_errors import error_from_response
+from polywire.messages import AiMessage
+from polywire.profiles import ProfileTable
+from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
+from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
+from polywire.schemas import lower_schema
+from polywire.translation.custom import apply_custom_parameters
+from polywire.translation.finish import finish_reason, settle_finish_reason
+from polywire.translation.names import NameMap
+from polywire.translation.prepare import prepare
+from polywire_ollama.messages import WIRE, decode_call, decode_message_parts, encode_messages
+from polywire_ollama.profiles import PROFILES
+
+__all__ = ["OllamaCodec", "OllamaStreamDecoder"]
+
+_OPTIONS = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+    "stop_sequences": "stop",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "max_tokens": "num_predict",
+}
+"""Typed parameters, and the members of `options` that they become."""
+
+_NOT_METADATA = {"message", "done", "prompt_eval_count", "eval_count", "model", "created_at", "done_reason"}
+
+
+class OllamaCodec:
+    """Ollama's `/api/chat`; stateless."""
+
+    wire = WIRE
+
+    def __init__(self, profiles: ProfileTable = PROFILES) -> None:
+        self._profiles = profiles
+
+    def encode(self, request: ChatRequest, *, stream: bool) -> Encoded:
+        body, notices, names = self.encode_body(request, stream=stream)
+        return Encoded(
+            HttpRequest("api/chat", wire_json.encode(body), {"content-type": "application/json"}),
+            tuple(notices),
+            NdjsonFraming,
+            names,
+        )
+
+    def encode_body(self, request: ChatRequest, *, stream: bool) -> tuple[dict[str, Any], list[Notice], NameMap]:
+        """Write the request's body, and say what was changed."""
+        profile = self._profiles.for_model(request.parameters.model)
+        prepared = prepare(request, profile, wire=WIRE)
+        parameters, notices = prepared.parameters, prepared.notices
+        body: dict[str, Any] = {
+            "model": parameters.model,
+            "messages": encode_messages(prepared.messages, profile, notices),
+            "stream": stream,
+        }
+        options = {
+            theirs: value for ours, theirs in _OPTIONS.items() if (value := getattr(parameters, ours)) is not None
+        }
+        if options:
+            body["options"] = options
+        if tools := self._tools(parameters, profile.schema_dialect, notices):
+            body["tools"] = tools
+        if parameters.response_format is not None and parameters.response_format.type != "text":
+            schema = parameters.response_format.schema
+            body["format"] = "json" if schema is None else schema
+        if parameters.reasoning is not None:
+            effort = parameters.reasoning.effort
+            if effort is not None:
+                # Truth and falsehood switch it; a grade does both.
+                body["think"] = False if effort == "none" else effort
+            elif parameters.reasoning.visible is not None:
+                body["think"] = parameters.reasoning.visible
+            if parameters.reasoning.budget_tokens is not None:
+                notices.append(Notice("dropped", "reasoning", "this wire has no budget for thinking"))
+        for key, value in parameters.extras.get(WIRE, {}).items():
+            body.setdefault(key, value)
+        apply_custom_parameters(body, parameters, notices)
+        return body, notices, prepared.names
+
+    def _tools(self, parameters: ChatRequestParameters, dialect: str, notices: list[Notice]) -> list[dict[str, Any]]:
+        choice = parameters.tool_choice
+        if choice is not None and choice.mode == "none":
+            return []
+        tools: list[dict[str, Any]] = []
+        for tool in parameters.tools or ():
+            if not isinstance(tool, ToolSpecification):
+                tools.append(dict(tool.data))
+            elif choice is None or not choice.names or tool.name in choice.names:
+                lowered = lower_schema(tool.parameters, dialect, subject=f"tools.{tool.name}")
+                notices += lowered.notices
+                function: dict[str, Any] = {"name": tool.name, "parameters": lowered.schema}
+                if tool.description is not None:
+                    function["description"] = tool.description
+                tools.append({"type": "function", "function": function})
+        return tools
+
+    def decode(self, response: HttpResponse, encoded: Encoded) -> ChatResponse:
+        if not response.body.strip():
+            msg = "the server sent an empty body"
+            raise EmptyResponse(msg, status=response.status)
+        body = wire_json.decode_object(response.body)
+        if body is None:
+            msg = "the answer is no JSON object"
+            raise ProtocolError(msg, status=response.status)
+        if "error" in body:
+            raise self.decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
+        names = encoded.context if isinstance(encoded.context, NameMap) else NameMap()
+        return decode_answer(body, names, encoded)
+
+    def decode_error(self, response: HttpResponse) -> ModelError:
+        return error_from_response(response)
+
+    def stream_decoder(self, encoded: Encoded) -> OllamaStreamDecoder:
+        names = encoded.context if isinstance(encoded.context, NameMap) else NameMap()
+        return OllamaStreamDecoder(names, self)
+
+
+def decode_answer(body: Mapping[str, Any], names: NameMap, encoded: Encoded) -> ChatResponse:
+    """Read a whole answer."""
+    message = body.get("message")
+    if not isinstance(message, Mapping):
+        msg = "the answer has no message"
+        raise ProtocolError(msg)
+    reason = finish_reason(body.get("done_reason"))
+    parts = decode_message_parts(message, seed=str(body.get("created_at", "")), cut=_cut(reason), names=names)
+    answer = AiMessage(parts, encoded.origin)
+    return ChatResponse(
+        answer,
+        usage_of(body),
+        settle_finish_reason(reason, has_calls=bool(answer.tool_calls)) if reason else FinishReason.ERROR,
+        metadata=start_metadata(body) | end_metadata(body),
+    )
+
+
+def _cut(reason: FinishReason | None) -> bool:
+    return reason is not FinishReason.STOP
+
+
+def usage_of(body: Mapping[str, Any]) -> TokenUsage:
+    """
+    Read what a call cost. The counts are there once the answer is done; one that is 0 is left out by the server.
+    """
+    if not body.get("done"):
+        return TokenUsage()
+    return TokenUsage(_count(body.get("prompt_eval_count")), _count(body.get("eval_count")))
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def start_metadata(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What every line says: the model, and when."""
+    found = {"model": body.get("model"), "created": body.get("created_at")}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def end_metadata(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What the last line says besides: the server's own word for the end, and its durations in nanoseconds."""
+    found = {key: value for key, value in body.items() if key not in _NOT_METADATA and value is not None}
+    if body.get("done_reason"):
+        found["raw_finish_reason"] = body["done_reason"]
+    return found
+
+
+class OllamaStreamDecoder:
+    """Reads one stream. The line with `"done": true` is the end mark; calls come whole, before it."""
+
+    THINKING, TEXT, CALLS = 0, 1, 2
+
+    def __init__(self, names: NameMap, codec: OllamaCodec) -> None:
+        self.ended = False
+        self._names = names
+        self._codec = codec
+        self._seed = ""
+        self._calls = 0
+        self._said = False
+        self._started = False
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        body = wire_json.decode_object(frame.data)
+        if body is None:
+            msg = "a line of the stream is no JSON object"
+            raise ProtocolError(msg)
+        if "error" in body:
+            from polywire.codec import Headers
+
+            raise self._codec.decode_error(HttpResponse(500, Headers(), frame.data))
+        events: list[StreamEvent] = []
+        if not self._started:
+            self._started = True
+            self._seed = str(body.get("created_at", ""))
+            events.append(ResponseStart(start_metadata(body)))
+        message = body.get("message")
+        if isinstance(message, Mapping):
+            self._read(message, events)
+        if body.get("done"):
+            self._end(body, events)
+        return events
+
+    def _read(self, message: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        if thinking := message.get("thinking"):
+            events.append(ThinkingDelta(thinking, self.THINKING))
+        if content := message.get("content"):
+            self._said = True
+            events.append(TextDelta(content, self.TEXT))
+        for call in message.get("tool_calls") or ():
+            # Older servers give every call of a stream the same index or none: each is a call of its own.
+            made = decode_call(call, self._calls, seed=self._seed, cut=False, names=self._names)
+            part = self.CALLS + self._calls
+            self._calls += 1
+            events += (
+                ToolCallStart(made.id, made.name, part),
+                ToolCallDelta(made.arguments, part),
+                ToolCallEnd(made, part),
+            )
+
+    def _end(self, body: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        self.ended = True
+        if not self._said and not self._calls:
+            from polywire.contents import TextContent
+            from polywire.events import PartEnd
+
+            events.append(PartEnd(TextContent(""), self.TEXT))
+        if usage := usage_of(body):
+            events.append(UsageUpdate(usage))
+        reason = finish_reason(body.get("done_reason"))
+        settled = settle_finish_reason(reason, has_calls=bool(self._calls)) if reason else FinishReason.ERROR
+        events.append(ResponseEnd(settled, start_metadata(body) | end_metadata(body)))
+
+    def finish(self) -> Sequence[StreamEvent]:
+        if self.ended:
+            return ()
+        if not self._started:
+            msg = "the stream ended before its first line"
+            raise EmptyResponse(msg)
+        msg = "the stream ended before the line that says it is done"
+        raise StreamInterrupted(msg)

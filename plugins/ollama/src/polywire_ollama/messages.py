@@ -1,0 +1,131 @@
+"""Messages, both ways. Ollama's content is always one string; pictures are raw base64 beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polywire import wire_json
+from polywire.contents import Content, ImageContent, MediaContent, OpaqueContent, TextContent, ThinkingContent
+from polywire.errors import UnsupportedByModel
+from polywire.immutable import EMPTY
+from polywire.messages import (
+    AiMessage,
+    AiPart,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+from polywire.profiles import Profile
+from polywire.responses import Notice
+from polywire.translation.calls import make_call
+from polywire.translation.envelope import error_envelope
+from polywire.translation.media import source_of
+
+__all__ = ["decode_message_parts", "encode_messages"]
+
+WIRE = "ollama"
+_KNOWN = {"role", "content", "thinking", "images", "tool_calls"}
+
+
+def encode_messages(messages: Sequence[Message], profile: Profile, notices: list[Notice]) -> list[dict[str, Any]]:
+    """
+    Write a prepared history.
+
+    Raises:
+        UnsupportedByModel: a message holds something that the server cannot take.
+    """
+    return [_encode(message, position, profile, notices) for position, message in enumerate(messages)]
+
+
+def _encode(message: Message, position: int, profile: Profile, notices: list[Notice]) -> dict[str, Any]:
+    where = f"messages[{position}]"
+    match message:
+        case SystemMessage() | UserMessage():
+            return {"role": message.role, **_content(message.contents, where, profile, notices)}
+        case AiMessage():
+            return _encode_answer(message, where, notices)
+        case ToolResultMessage():
+            # Most templates read the name; newer servers link by id as well. There is no error flag.
+            content = error_envelope(message) if message.is_error else message.text
+            linked = {"role": "tool", "tool_call_id": message.call_id, "content": content}
+            return linked | ({"tool_name": message.tool_name} if message.tool_name else {})
+        case CustomMessage():
+            msg = f"{where}: this provider knows no custom messages"
+            raise UnsupportedByModel(msg)
+
+
+def _content(contents: Sequence[Content], where: str, profile: Profile, notices: list[Notice]) -> dict[str, Any]:
+    texts: list[str] = []
+    images: list[str] = []
+    for index, item in enumerate(contents):
+        match item:
+            case TextContent():
+                if item.text:
+                    if images:
+                        notices.append(
+                            Notice("approximated", where, "this wire has no order between text and pictures")
+                        )
+                    texts.append(item.text)
+            case ImageContent():
+                source_of(item, profile, f"{where}.contents[{index}]")
+                images.append(item.base64 or "")
+            case MediaContent():
+                source_of(item, profile, f"{where}.contents[{index}]")
+            case OpaqueContent():
+                notices.append(Notice("dropped", where, "this wire has no blocks of its own in such a message"))
+    fields: dict[str, Any] = {"content": "\n\n".join(texts)}
+    return fields | {"images": images} if images else fields
+
+
+def _encode_answer(message: AiMessage, where: str, notices: list[Notice]) -> dict[str, Any]:
+    encoded: dict[str, Any] = {"role": "assistant", "content": message.text or ""}
+    if message.thinking:
+        encoded["thinking"] = message.thinking
+    calls = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            # Arguments are an object here; a text would be refused with 400.
+            arguments = wire_json.decode_object(part.arguments)
+            function = {
+                "name": part.name,
+                "arguments": {"INVALID_JSON": part.arguments} if arguments is None else arguments,
+            }
+            calls.append({"id": part.id, "function": {"index": len(calls), **function}})
+        elif not isinstance(part, (TextContent, ThinkingContent)):
+            notices.append(Notice("dropped", where, f"an answer's {part.kind} has no place on this wire"))
+    if calls:
+        encoded["tool_calls"] = calls
+    return encoded
+
+
+def decode_message_parts(message: Mapping[str, Any], *, seed: str, cut: bool, names: Any) -> list[AiPart]:
+    """Read an answer's message: thinking, text, calls, in the order in which the server makes them."""
+    parts: list[AiPart] = []
+    if thinking := message.get("thinking"):
+        parts.append(ThinkingContent(str(thinking)))
+    calls = message.get("tool_calls") or []
+    content = message.get("content")
+    if content or not calls:
+        parts.append(TextContent(content or ""))
+    for index, call in enumerate(calls):
+        parts.append(decode_call(call, index, seed=seed, cut=cut, names=names))
+    return parts
+
+
+def decode_call(call: Mapping[str, Any], index: int, *, seed: str, cut: bool, names: Any) -> ToolCall:
+    """Read one call; older servers send neither ids nor indexes."""
+    function = call.get("function") or {}
+    return make_call(
+        names.from_wire(function.get("name") or "unnamed"),
+        function.get("arguments"),
+        id=call.get("id"),
+        seed=seed,
+        index=index,
+        source=WIRE,
+        cut=cut,
+        extras=EMPTY,
+    )

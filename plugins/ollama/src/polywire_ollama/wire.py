@@ -1,0 +1,227 @@
+"""Ollama's wire in both directions, for `polywire.convert`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polywire import wire_json
+from polywire.codec import Encoded, HttpRequest, Translated
+from polywire.contents import Content, ImageContent, TextContent
+from polywire.errors import ModelError, ProtocolError
+from polywire.events import (
+    NoticeAdded,
+    PartEnd,
+    ResponseEnd,
+    ResponseStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEnd,
+    UsageUpdate,
+)
+from polywire.framing.ndjson import NdjsonFraming
+from polywire.messages import AiMessage, Message, Origin, SystemMessage, ToolResultMessage, UserMessage
+from polywire.requests import ChatRequest, ChatRequestParameters, Reasoning, ResponseFormat, ToolSpecification
+from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
+from polywire.translation.envelope import read_error_envelope
+from polywire.translation.names import NameMap
+from polywire.translation.prepare import prepare_messages
+from polywire_ollama.codec import _OPTIONS, OllamaCodec, OllamaStreamDecoder, decode_answer
+from polywire_ollama.messages import WIRE, decode_message_parts, encode_messages
+from polywire_ollama.profiles import PROFILES
+
+__all__ = ["OllamaStreamEncoder", "OllamaWire"]
+
+_REQUEST_FIELDS = {"model", "messages", "stream", "options", "tools", "format", "think"}
+_DONE_REASONS = {FinishReason.LENGTH: "length"}
+
+
+class OllamaWire:
+    """Reads and writes what `/api/chat` takes and gives."""
+
+    name = WIRE
+
+    def __init__(self) -> None:
+        self._codec = OllamaCodec()
+
+    def decode_request(self, payload: Mapping[str, Any]) -> Translated[ChatRequest]:
+        messages = self.decode_messages(payload.get("messages") or ())
+        notices = list(messages.notices)
+        options = dict(payload.get("options") or {})
+        typed = {ours: options.pop(theirs) for ours, theirs in _OPTIONS.items() if theirs in options}
+        kept = {key: value for key, value in payload.items() if key not in _REQUEST_FIELDS}
+        if options:
+            kept["options"] = options
+        parameters = ChatRequestParameters(
+            model=payload.get("model"),
+            tools=tuple(_tool(tool) for tool in payload.get("tools") or ()) or None,
+            response_format=_format(payload.get("format")),
+            reasoning=_reasoning(payload.get("think")),
+            extras={WIRE: kept} if kept else {},
+            **typed,
+        )
+        return Translated(ChatRequest(messages.value, parameters), tuple(notices))
+
+    def encode_request(self, request: ChatRequest) -> Translated[dict[str, Any]]:
+        body, notices, _ = self._codec.encode_body(request, stream=False)
+        return Translated(body, tuple(notices))
+
+    def decode_messages(self, payload: Sequence[Mapping[str, Any]]) -> Translated[tuple[Message, ...]]:
+        notices: list[Notice] = []
+        messages: list[Message] = []
+        waiting: list[tuple[str, str]] = []
+        for position, item in enumerate(payload):
+            where = f"messages[{position}]"
+            role = item.get("role")
+            if role == "assistant":
+                parts = decode_message_parts(item, seed=str(position), cut=False, names=NameMap())
+                message = AiMessage(parts, Origin(WIRE))
+                waiting = [(call.id, call.name) for call in message.tool_calls]
+                messages.append(message)
+            elif role == "tool":
+                messages.append(_result(item, waiting, where))
+            elif role in {"user", "system"}:
+                contents = _contents(item)
+                if not contents:
+                    notices.append(Notice("dropped", where, "a message without content is left out"))
+                else:
+                    messages.append((UserMessage if role == "user" else SystemMessage)(contents))
+            else:
+                msg = f"{where}: unknown role {role!r}"
+                raise ProtocolError(msg)
+        return Translated(tuple(messages), tuple(notices))
+
+    def encode_messages(self, messages: Sequence[Message]) -> Translated[list[dict[str, Any]]]:
+        ready, _, notices = prepare_messages(messages, PROFILES.base, wire=WIRE)
+        return Translated(encode_messages(ready, PROFILES.base, notices), tuple(notices))
+
+    def decode_response(self, payload: Mapping[str, Any]) -> Translated[ChatResponse]:
+        return Translated(decode_answer(payload, NameMap(), Encoded(HttpRequest(""), origin=Origin(WIRE))))
+
+    def encode_response(self, response: ChatResponse) -> Translated[dict[str, Any]]:
+        notices: list[Notice] = []
+        [message] = encode_messages([response.message], PROFILES.base, notices)
+        body = {
+            "model": response.metadata.get("model", ""),
+            "created_at": _created(response.metadata.get("created")),
+            "message": message,
+            "done": True,
+            "done_reason": _DONE_REASONS.get(response.finish_reason, "stop"),
+            **_counts(response.usage),
+        }
+        return Translated(body, tuple(notices))
+
+    def framing(self) -> NdjsonFraming:
+        return NdjsonFraming()
+
+    def stream_decoder(self) -> OllamaStreamDecoder:
+        return OllamaStreamDecoder(NameMap(), self._codec)
+
+    def stream_encoder(self) -> OllamaStreamEncoder:
+        return OllamaStreamEncoder()
+
+
+def _contents(item: Mapping[str, Any]) -> list[Content]:
+    contents: list[Content] = [TextContent(item["content"])] if item.get("content") else []
+    contents += [ImageContent.from_base64(image) for image in item.get("images") or ()]
+    return contents
+
+
+def _result(item: Mapping[str, Any], waiting: list[tuple[str, str]], where: str) -> ToolResultMessage:
+    """Read a result. Without an id it answers the first open call of its name, else the first open one at all."""
+    name, call_id = item.get("tool_name") or item.get("name"), item.get("tool_call_id")
+    if not call_id:
+        named = [each for each in waiting if each[1] == name] or waiting
+        if not named:
+            msg = f"{where}: a tool result that names no call, and none is open"
+            raise ProtocolError(msg)
+        call_id = named[0][0]
+    name = name or dict(waiting).get(call_id)
+    waiting[:] = [each for each in waiting if each[0] != call_id]
+    text = item.get("content") or ""
+    failed = read_error_envelope(text)
+    if failed is None:
+        return ToolResultMessage(call_id, name, text)
+    return ToolResultMessage(call_id, name, failed[0], True, failed[1])
+
+
+def _tool(tool: Mapping[str, Any]) -> ToolSpecification:
+    function = tool.get("function") or {}
+    return ToolSpecification(function.get("name", ""), function.get("description"), function.get("parameters") or {})
+
+
+def _format(value: Any) -> ResponseFormat | None:
+    if not value:
+        return None
+    return ResponseFormat("json") if value == "json" else ResponseFormat("json_schema", value)
+
+
+def _reasoning(value: Any) -> Reasoning | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return Reasoning(visible=True) if value else Reasoning("none")
+    return Reasoning(value)
+
+
+def _created(value: Any) -> str:
+    """The time of an answer as RFC 3339 text, which this wire wants, from what another says."""
+    if isinstance(value, (int, float)):
+        from datetime import UTC, datetime
+
+        return datetime.fromtimestamp(value, UTC).isoformat().replace("+00:00", "Z")
+    return str(value) if value else "1970-01-01T00:00:00Z"
+
+
+def _counts(usage: TokenUsage) -> dict[str, int]:
+    counts = {"prompt_eval_count": usage.input_tokens, "eval_count": usage.output_tokens}
+    return {key: value for key, value in counts.items() if value is not None}
+
+
+class OllamaStreamEncoder:
+    """Writes a stream as lines of JSON; a call goes out whole, when it is complete."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self._metadata: dict[str, Any] = {}
+        self._usage = TokenUsage()
+        self._reason = FinishReason.STOP
+        self._calls = 0
+
+    def feed(self, event: StreamEvent) -> bytes:
+        match event:
+            case ResponseStart():
+                self._metadata |= event.metadata
+            case TextDelta():
+                return self._line({"role": "assistant", "content": event.text})
+            case ThinkingDelta():
+                return self._line({"role": "assistant", "content": "", "thinking": event.text})
+            case ToolCallEnd():
+                [message] = encode_messages([AiMessage(event.call)], PROFILES.base, self.notices)
+                message["tool_calls"][0]["function"]["index"] = self._calls
+                self._calls += 1
+                return self._line(message)
+            case PartEnd() if not isinstance(event.content, TextContent) and event.content.kind != "thinking":
+                self.notices.append(Notice("dropped", "stream", f"a {event.content.kind} has no place on this wire"))
+            case UsageUpdate():
+                self._usage = event.usage
+            case NoticeAdded():
+                self.notices.append(event.notice)
+            case ResponseEnd():
+                self._metadata |= event.metadata
+                self._reason = event.finish_reason
+            case _:
+                pass
+        return b""
+
+    def finish(self) -> bytes:
+        reason = _DONE_REASONS.get(self._reason, "stop")
+        return self._line({"role": "assistant", "content": ""}, done=True, done_reason=reason, **_counts(self._usage))
+
+    def error(self, error: ModelError) -> bytes:
+        return wire_json.encode({"error": error.message}) + b"\n"
+
+    def _line(self, message: dict[str, Any], *, done: bool = False, **more: Any) -> bytes:
+        head = {"model": self._metadata.get("model", ""), "created_at": _created(self._metadata.get("created"))}
+        return wire_json.encode({**head, "message": message, "done": done, **more}) + b"\n"
