@@ -116,7 +116,10 @@ class Terminal:
             table.add_column(heading, style=styles[index] if index < len(styles) else "", overflow="fold")
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
-        Console(file=self.output, highlight=False, no_color=not self.output_has_colour).print(table)
+        console = Console(
+            file=self.output, highlight=False, color_system="auto" if self.output_has_colour else None, soft_wrap=False
+        )
+        console.print(table)
 
 
 def paint(text: str, style: str) -> str:

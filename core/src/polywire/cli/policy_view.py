@@ -1,0 +1,68 @@
+"""The policies that a model stands behind, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from polywire.models import ChatModel
+
+__all__ = ["policy_lines"]
+
+
+def policy_lines(model: ChatModel) -> Iterator[tuple[str, str]]:
+    """Yield each policy around a model, the outermost first: its name (`retry`), and what it does, in one line."""
+    current: Any = model
+    while isinstance(current, ChatModel):
+        for policy in getattr(current, "policies", ()):
+            name = type(policy).__name__.removesuffix("Policy").lower()
+            yield name, _DESCRIPTIONS.get(name, _plainly)(policy)
+        current = getattr(current, "model", None)
+
+
+def _retry(policy: Any) -> str:
+    if policy.attempts == 1:
+        return "none"
+    text = f"up to {policy.attempts} attempts, waiting {seconds(policy.initial_wait)} to {seconds(policy.max_wait)}"
+    return text if policy.max_time is None else f"{text}, {seconds(policy.max_time)} in all"
+
+
+def _deadline(policy: Any) -> str:
+    parts = [
+        f"{label} {seconds(value)}"
+        for label, value in (
+            ("total", policy.total),
+            ("first event", policy.first_event),
+            ("between events", policy.between_events),
+        )
+        if value is not None
+    ]
+    return ", ".join(parts) or "none"
+
+
+def _plainly(policy: Any) -> str:
+    """Tell any other policy by its public plain attributes."""
+    values = vars(policy) if hasattr(policy, "__dict__") else {}
+    shown = [
+        f"{name.replace('_', ' ')} {_value(value)}"
+        for name, value in values.items()
+        if not name.startswith("_") and isinstance(value, (bool, int, float, str, list, tuple, set, frozenset)) and value
+    ]
+    return ", ".join(shown) or "on"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, (list, tuple, set, frozenset)):
+        words = [str(getattr(item, "name", None) or item) for item in value]
+        return ", ".join(sorted(words) if isinstance(value, (set, frozenset)) else words)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def seconds(value: float) -> str:
+    """Tell a duration: `0.5 s`, `90 s`, `5 min`."""
+    if value >= 120 and value % 60 == 0:
+        return f"{value / 60:g} min"
+    return f"{value:g} s"
+
+
+_DESCRIPTIONS: dict[str, Callable[[Any], str]] = {"retry": _retry, "deadline": _deadline}

@@ -1,0 +1,108 @@
+"""`polywire convert`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polywire.conversion import Conversion
+from polywire.errors import HistoryError, UnknownProvider
+from polywire.responses import Notice
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, dict[str, Any]]]:
+    """Put a conversion that only remembers in the place of the real one."""
+    made: list[tuple[Any, dict[str, Any]]] = []
+
+    def convert(payload: Any, **options: Any) -> Conversion:
+        made.append((payload, options))
+        return Conversion({"model": "m", "text": "é"}, (Notice("dropped", "seed", "has no place there"),))
+
+    monkeypatch.setattr("polywire.conversion.convert", convert)
+    return made
+
+
+def test_the_result_goes_to_output_and_the_notices_beside_it(run: Run, calls: list[Any], tmp_path: Path) -> None:
+    file = tmp_path / "request.json"
+    file.write_text('{"messages": [{"role": "user", "content": "ü"}]}', encoding="utf-8")
+    result = run("convert", "--from", "a", "--to", "b", "--kind", "request", "--history", "repair", str(file))
+
+    assert result.code == 0
+    assert json.loads(result.out) == {"model": "m", "text": "é"}
+    assert "é" in result.out
+    assert result.err == "dropped: seed: has no place there\n"
+    assert calls == [
+        (
+            {"messages": [{"role": "user", "content": "ü"}]},
+            {"source": "a", "target": "b", "kind": "request", "history": "repair"},
+        )
+    ]
+
+
+@pytest.mark.parametrize("argument", [(), ("-",)])
+def test_it_reads_standard_input(run: Run, calls: list[Any], argument: tuple[str, ...]) -> None:
+    result = run("convert", "--from", "a", "--to", "b", *argument, stdin=b"[]")
+
+    assert result.code == 0
+    assert calls == [([], {"source": "a", "target": "b", "kind": None, "history": "strict"})]
+
+
+def test_compact_is_one_line(run: Run, calls: list[Any]) -> None:
+    assert run("convert", "--from", "a", "--to", "b", "--compact", stdin=b"[]").out == '{"model":"m","text":"é"}\n'
+
+
+@pytest.mark.parametrize(
+    ("stdin", "words"), [(b"", "standard input is empty"), (b" \n", "is empty"), (b"{", "standard input is not JSON")]
+)
+def test_input_that_is_no_json_is_said_to_be(run: Run, calls: list[Any], stdin: bytes, words: str) -> None:
+    result = run("convert", "--from", "a", "--to", "b", stdin=stdin)
+
+    assert (result.code, result.out) == (5, "")
+    assert words in result.err
+    assert calls == []
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(run: Run, calls: list[Any]) -> None:
+    result = run("convert", "--from", "a", "--to", "b", "nowhere.json")
+
+    assert result.code == 2
+    assert result.err == "polywire: nowhere.json: No such file or directory\n"
+
+
+@pytest.mark.parametrize("arguments", [("--from", "a"), ("--to", "b"), ("--from", "a", "--to", "b", "--kind", "poem")])
+def test_missing_and_unknown_options_are_usage_errors(run: Run, calls: list[Any], arguments: tuple[str, ...]) -> None:
+    result = run("convert", *arguments, stdin=b"[]")
+
+    assert result.code == 2
+    assert result.err.startswith("polywire: convert: ")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (HistoryError("call_1 has no result"), 5),
+        (UnknownProvider("no wire 'a'"), 4),
+        (TypeError("a payload must be a JSON object"), 5),
+        (ValueError("messages[0] has no role"), 5),
+        (KeyError("role"), 5),
+    ],
+)
+def test_what_cannot_be_converted_is_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int
+) -> None:
+    def convert(*_: Any, **__: Any) -> Conversion:
+        raise error
+
+    monkeypatch.setattr("polywire.conversion.convert", convert)
+    result = run("convert", "--from", "a", "--to", "b", stdin=b"[]")
+
+    assert (result.code, result.out) == (code, "")
+    assert result.err.count("\n") == 1
