@@ -397,3 +397,11 @@ def test_media_in_results_moves_into_one_user_message_after_the_turn() -> None:
     assert prepared.messages[5] is history[4]
     assert len(prepared.notices) == 1
     assert prepare(ChatRequest(history), Profile(tool_result_images=True), wire="x").messages == tuple(history)
+
+
+def test_of_two_efforts_equally_near_the_weaker_is_sent() -> None:
+    request = ChatRequest("q", ChatRequestParameters(reasoning=Reasoning("medium")))
+
+    prepared = prepare(request, Profile(efforts=("high", "low")), wire="x")
+
+    assert prepared.parameters.reasoning == Reasoning("low")

@@ -172,4 +172,5 @@ def _fit_choice(choice: ToolChoice, profile: Profile, names: NameMap, notices: l
 def nearest_effort(effort: str, known: tuple[str, ...]) -> str:
     """The known effort nearest to `effort`; of two equally near ones the weaker."""
     place = _EFFORTS.index(effort)
-    return min((each for each in known if each in _EFFORTS), key=lambda each: (abs(_EFFORTS.index(each) - place), each))
+    places = [_EFFORTS.index(each) for each in known if each in _EFFORTS]
+    return _EFFORTS[min(places, key=lambda each: (abs(each - place), each))]

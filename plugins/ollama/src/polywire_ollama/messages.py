@@ -38,7 +38,26 @@ def encode_messages(messages: Sequence[Message], profile: Profile, notices: list
     Raises:
         UnsupportedByModel: a message holds something that the server cannot take.
     """
-    return [_encode(message, position, profile, notices) for position, message in enumerate(messages)]
+    encoded: list[dict[str, Any]] = []
+    order: dict[str, int] = {}
+    results: list[tuple[int, dict[str, Any]]] = []
+    for position, message in enumerate(messages):
+        item = _encode(message, position, profile, notices)
+        if isinstance(message, ToolResultMessage):
+            # Templates that know no ids link a result to its call by its place.
+            results.append((order.get(message.call_id, len(order)), item))
+            continue
+        encoded += _in_order(results)
+        results = []
+        order = (
+            {call.id: place for place, call in enumerate(message.tool_calls)} if isinstance(message, AiMessage) else {}
+        )
+        encoded.append(item)
+    return encoded + _in_order(results)
+
+
+def _in_order(results: list[tuple[int, dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [item for _, item in sorted(results, key=lambda result: result[0])]
 
 
 def _encode(message: Message, position: int, profile: Profile, notices: list[Notice]) -> dict[str, Any]:
