@@ -1,0 +1,85 @@
+"""
+Newline-delimited JSON: bytes into frames, one per line (https://github.com/ndjson/ndjson-spec).
+
+Lines end at LF, with or without a CR before it; blank lines are heartbeats. Work is done on bytes, so a character may
+be cut anywhere, and U+2028 and its like are text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polywire.codec import Frame
+from polywire.errors import ProtocolError
+
+__all__ = ["DEFAULT_MAX_LINE_BYTES", "NdjsonFraming"]
+
+DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024
+"""Large enough for a picture in base64, small enough that a hostile server cannot fill the memory."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class NdjsonFraming:
+    """
+    Cuts one NDJSON stream into frames, incrementally. One per stream.
+
+    Args:
+        max_line_bytes: the longest line taken.
+    """
+
+    __slots__ = ("_max_line_bytes", "_pending", "_size", "_started")
+
+    def __init__(self, *, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES) -> None:
+        self._max_line_bytes = max_line_bytes
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._started = False
+
+    def feed(self, chunk: bytes) -> Sequence[Frame]:
+        """
+        Take the next bytes, cut anywhere, and return the frames that they complete.
+
+        Raises:
+            ProtocolError: a line is longer than `max_line_bytes`.
+        """
+        if b"\n" not in chunk:
+            self._keep(chunk)
+            return ()
+        if self._pending:
+            self._pending.append(chunk)
+            chunk = b"".join(self._pending)
+            self._pending.clear()
+            self._size = 0
+        complete, _, rest = chunk.rpartition(b"\n")
+        frames = self._read_lines(complete)
+        self._keep(rest)
+        return frames
+
+    def finish(self) -> Sequence[Frame]:
+        """The bytes are over: return the last line, though no line end ended it."""
+        rest = b"".join(self._pending)
+        self._pending.clear()
+        self._size = 0
+        return self._read_lines(rest)
+
+    def _keep(self, chunk: bytes) -> None:
+        if chunk:
+            self._pending.append(chunk)
+            self._size += len(chunk)
+            if self._size > self._max_line_bytes + (chunk[-1] == 13):  # a CR may be half of the line end
+                self._refuse()
+
+    def _refuse(self) -> None:
+        msg = f"the stream holds a line of more than {self._max_line_bytes} bytes, the limit of this side"
+        raise ProtocolError(msg)
+
+    def _read_lines(self, text: bytes) -> list[Frame]:
+        if not self._started:
+            self._started = True
+            text = text.removeprefix(_BYTE_ORDER_MARK)
+        if len(text) > self._max_line_bytes and any(
+            len(line.removesuffix(b"\r")) > self._max_line_bytes for line in text.split(b"\n")
+        ):
+            self._refuse()
+        return [Frame(data) for line in text.split(b"\n") if (data := line.strip(b" \t\r"))]

@@ -1,0 +1,108 @@
+"""The limits that `CallOptions` sets for one call, against the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polywire.errors import ModelTimeout
+from polywire.requests import CallOptions
+from polywire.watchdog import Alarm, Watchdog
+
+__all__ = ["CallLimits", "Watch"]
+
+
+class CallLimits:
+    """
+    How long one call may still take: in all, to its first content, and from one piece of content to the next.
+
+    Not shared: one for each call, made when it begins.
+    """
+
+    __slots__ = ("_between", "_content", "_deadline", "_deadline_at", "_first_event", "_next_at", "fired", "watchdog")
+
+    def __init__(self, options: CallOptions, watchdog: Watchdog, *, stream: bool) -> None:
+        now = watchdog.clock()
+        self.watchdog = watchdog
+        self.fired = False
+        self._content = False
+        self._deadline = options.deadline
+        self._deadline_at = None if options.deadline is None else now + options.deadline
+        self._first_event = options.first_event if stream else None
+        self._between = options.between_events if stream else None
+        self._next_at = None if self._first_event is None else now + self._first_event
+
+    @classmethod
+    def of(cls, options: CallOptions, watchdog: Watchdog, *, stream: bool) -> CallLimits | None:
+        """Return the limits of a call, or `None` where it has none."""
+        if options.deadline is None and (
+            not stream or (options.first_event is None and options.between_events is None)
+        ):
+            return None
+        return cls(options, watchdog, stream=stream)
+
+    def content_came(self) -> None:
+        """A piece of content has arrived: the next one has its own time."""
+        self._content = True
+        self._next_at = None if self._between is None else self.watchdog.clock() + self._between
+
+    def resume(self) -> None:
+        """The consumer asks for more: time that it took itself does not count against the server."""
+        if self._content and self._between is not None:
+            self._next_at = self.watchdog.clock() + self._between
+
+    @property
+    def at(self) -> float | None:
+        """The moment of the limit that comes next."""
+        if self._next_at is None or self._deadline_at is None:
+            return self._deadline_at if self._next_at is None else self._next_at
+        return min(self._next_at, self._deadline_at)
+
+    def remaining(self) -> float | None:
+        """Seconds to the limit that comes next; never negative."""
+        at = self.at
+        return None if at is None else max(0.0, at - self.watchdog.clock())
+
+    def expired(self) -> ModelTimeout | None:
+        """Return the error for the limit that has run out, or `None`."""
+        now = self.watchdog.clock()
+        if self._deadline_at is not None and now >= self._deadline_at:
+            return ModelTimeout(f"the call took longer than its deadline of {self._deadline:g} s")
+        if self._next_at is not None and now >= self._next_at:
+            if self._content:
+                return ModelTimeout(f"nothing more came for {self._between:g} s (between_events)")
+            return ModelTimeout(f"no content came within {self._first_event:g} s (first_event)")
+        return None
+
+    def watch(self, abort: Callable[[], object]) -> Watch:
+        """Call `abort` when a limit runs out, until the watch is cancelled."""
+        return Watch(self, abort)
+
+
+class Watch:
+    """Looks after the limits of one sync call; its alarm moves along as content comes, at no cost to the reader."""
+
+    __slots__ = ("_abort", "_alarm", "_limits")
+
+    def __init__(self, limits: CallLimits, abort: Callable[[], object]) -> None:
+        self._limits = limits
+        self._abort = abort
+        self._alarm: Alarm | None = None
+        self._arm()
+
+    def _arm(self) -> None:
+        at = self._limits.at
+        if at is not None:
+            self._alarm = self._limits.watchdog.schedule(at, self._look)
+
+    def _look(self) -> None:
+        if self._limits.expired() is None:
+            self._arm()  # content came meanwhile: there is more time
+            return
+        self._limits.fired = True
+        self._abort()
+
+    def cancel(self) -> None:
+        """Look no more."""
+        alarm, self._alarm = self._alarm, None
+        if alarm is not None:
+            alarm.cancel()

@@ -1,0 +1,281 @@
+"""
+The one course of an HTTP call, for plain and streamed, sync and async callers alike.
+
+`call_plan` is a generator that decides and never waits: it yields what is to be done (`Send` a request, `Acquire` a
+lock) and is sent what came of it. A driver of a few lines does these things, once with and once without `await`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from polywire.auth import Credential
+from polywire.codec import Auth, Codec, Encoded, HttpRequest, HttpResponse
+from polywire.errors import ModelError, PolywireError, ProtocolError, SettingsError, UnsupportedByModel
+from polywire.history import check_history
+from polywire.http_errors import error_from_response, request_id_of
+from polywire.http_streams import HttpStream, is_success
+from polywire.messages import AiMessage, Origin
+from polywire.requests import PARAMETER_NAMES, ChatRequest, ChatRequestParameters
+from polywire.responses import ChatResponse, Notice
+
+__all__ = ["Acquire", "CallPlan", "Connection", "Opened", "Send", "call_plan", "join_url", "metadata_of"]
+
+
+@dataclass(slots=True)
+class Send:
+    """Send this request; the answer is an `HttpResponse`, or an `HttpStream` where `stream` and the status is 2xx."""
+
+    request: HttpRequest
+    stream: bool
+
+
+@dataclass(slots=True)
+class Acquire:
+    """Wait for this lock."""
+
+    lock: threading.Lock
+
+
+@dataclass(slots=True)
+class Opened:
+    """A stream that has begun, and what reading it needs."""
+
+    stream: HttpStream
+    encoded: Encoded
+    notices: tuple[Notice, ...]
+
+
+CallPlan = Generator[Send | Acquire, Any, ChatResponse | Opened]
+
+
+@dataclass(slots=True, kw_only=True)
+class Connection:
+    """What all calls of one `HttpChatModel` have in common."""
+
+    codec: Codec
+    base_url: str
+    auth: Auth
+    credential: Credential
+    defaults: ChatRequestParameters
+    provider: str | None
+    headers: Mapping[str, str]
+    unsupported: Literal["notice", "error"]
+    history: Literal["strict", "repair"]
+    clock: Callable[[], float]
+
+
+def call_plan(connection: Connection, request: ChatRequest, *, stream: bool) -> CallPlan:
+    """
+    Run one call: merge, check, encode, sign, send, decode.
+
+    Returns (as the generator's value):
+        the response; or, with `stream`, the opened stream.
+    """
+    parameters = connection.defaults.merge(request.parameters)
+    model = parameters.model
+    try:
+        if model is None:
+            msg = "no model is named: give model=… with the call, or set it in the settings"
+            raise SettingsError(msg)
+        checked = check_history(request.messages, connection.history)
+        prepared = ChatRequest(checked.messages, parameters, request.options)
+        encoded = _encode(connection, prepared, stream=stream)
+        encoded.origin = Origin(connection.codec.wire, connection.provider, model)
+        notices = (*checked.notices, *encoded.notices)
+        http = _addressed(connection, encoded.http)
+        answer = yield from _signed_exchange(connection, http, stream=stream)
+        if not is_success(answer.status):
+            raise _decoded_error(connection, answer, encoded)
+        if isinstance(answer, HttpStream):
+            return Opened(answer, encoded, notices)
+        return _decoded(connection, answer, encoded, notices)
+    except ModelError as error:
+        fill_in(error, connection.provider, model)
+        raise
+
+
+def fill_in(error: ModelError, provider: str | None, model: str | None) -> None:
+    """Say in an error whose it is, where it does not know."""
+    error.provider = error.provider or provider
+    error.model = error.model or model
+
+
+def _encode(connection: Connection, request: ChatRequest, *, stream: bool) -> Encoded:
+    encoded = connection.codec.encode(request, stream=stream)
+    if connection.unsupported == "error":
+        for notice in encoded.notices:
+            if notice.kind == "dropped" and notice.subject.split(".")[0].split("[")[0] in PARAMETER_NAMES:
+                raise UnsupportedByModel(notice.message, code=notice.subject)
+    return encoded
+
+
+def _addressed(connection: Connection, request: HttpRequest) -> HttpRequest:
+    url = join_url(connection.base_url, request.path)
+    headers = request.headers
+    if connection.headers:
+        own = {name.lower() for name in connection.headers}
+        headers = {
+            **{name: value for name, value in headers.items() if name.lower() not in own},
+            **connection.headers,
+        }
+    return HttpRequest(request.path, request.body, headers, request.method, url)
+
+
+# Signing
+
+
+def _signed_exchange(
+    connection: Connection, request: HttpRequest, *, stream: bool
+) -> Generator[Send | Acquire, Any, HttpResponse | HttpStream]:
+    """Sign and send; where the signature is refused and can be renewed, once more."""
+    auth, credential = connection.auth, connection.credential
+    refreshes = credential.refreshes
+    signed = yield from _sign(connection, request, rejected=False, refreshes=refreshes)
+    refreshes = credential.refreshes
+    answer: HttpResponse | HttpStream = yield Send(signed, stream)
+    if answer.status == 401 and auth.refreshable:
+        signed = yield from _sign(connection, request, rejected=True, refreshes=refreshes)
+        answer = yield Send(signed, stream)
+    return answer
+
+
+def _sign(
+    connection: Connection, request: HttpRequest, *, rejected: bool, refreshes: int
+) -> Generator[Send | Acquire, Any, HttpRequest]:
+    """
+    Run the auth's flow. If it needs requests of its own, one caller at a time does that.
+
+    Who had to wait begins again, and finds the fresh credential that another has got meanwhile.
+    """
+    auth, credential = connection.auth, connection.credential
+    now = datetime.fromtimestamp(connection.clock(), UTC)
+    flow = auth.flow(request, rejected=rejected, now=now)
+    if not rejected:
+        try:
+            next(flow)
+        except StopIteration as signed:
+            return _checked_request(signed.value)
+        flow.close()  # it wants to send something: begin again under the lock
+    yield Acquire(credential.lock)
+    try:
+        fresh = credential.refreshes != refreshes
+        flow = auth.flow(request, rejected=rejected and not fresh, now=now)
+        reply: HttpResponse | None = None
+        while True:
+            try:
+                side_request = next(flow) if reply is None else flow.send(reply)
+            except StopIteration as signed:
+                if reply is not None or (rejected and not fresh):
+                    credential.refreshes += 1
+                return _checked_request(signed.value)
+            try:
+                reply = yield Send(side_request if side_request.url else _absolute(connection, side_request), False)
+            except BaseException as error:
+                side_request = flow.throw(error)
+    finally:
+        credential.lock.release()
+
+
+def _absolute(connection: Connection, request: HttpRequest) -> HttpRequest:
+    url = join_url(connection.base_url, request.path)
+    return HttpRequest(request.path, request.body, request.headers, request.method, url)
+
+
+def _checked_request(value: Any) -> HttpRequest:
+    if not isinstance(value, HttpRequest):
+        msg = f"the auth's flow must return the signed HttpRequest, not {type(value).__name__}"
+        raise TypeError(msg)
+    return value
+
+
+# Answers
+
+
+def _decoded_error(connection: Connection, answer: Any, encoded: Encoded) -> ModelError:
+    if 300 <= answer.status < 400:
+        error = error_from_response(answer)
+    else:
+        try:
+            error = connection.codec.decode_error(answer)
+        except Exception as fault:
+            error = error_from_response(answer)
+            error.__cause__ = fault
+    if error.request_id is None:
+        error.request_id = metadata_of(encoded, answer.headers).get("request_id") or request_id_of(answer.headers)
+    return error
+
+
+def _decoded(
+    connection: Connection, answer: HttpResponse, encoded: Encoded, notices: tuple[Notice, ...]
+) -> ChatResponse:
+    metadata = metadata_of(encoded, answer.headers)
+    try:
+        response = connection.codec.decode(answer, encoded)
+    except PolywireError as error:
+        if isinstance(error, ModelError) and error.request_id is None:
+            error.request_id = metadata.get("request_id") or request_id_of(answer.headers)
+        raise
+    except Exception as error:
+        raise unreadable(error) from error
+    message = response.message
+    if message.origin is None:
+        message = AiMessage(message.parts, encoded.origin, extras=message.extras)
+    elif not metadata and not notices:
+        return response
+    return ChatResponse(
+        message,
+        response.usage,
+        response.finish_reason,
+        (*notices, *response.notices),
+        {**metadata, **response.metadata},
+    )
+
+
+def unreadable(error: Exception) -> ProtocolError:
+    """Make the error for an answer that a codec could not read."""
+    return ProtocolError(f"the answer could not be read ({type(error).__name__}: {error})")
+
+
+def metadata_of(encoded: Encoded, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a codec wants of the response headers, under the names that it gave."""
+    metadata: dict[str, Any] = {}
+    for name, key in encoded.metadata_headers.items():
+        if name.endswith("*"):
+            prefix = name[:-1].lower()
+            gathered = {each[len(prefix) :]: value for each, value in headers.items() if each.startswith(prefix)}
+            if gathered:
+                metadata[key] = {**metadata.get(key, {}), **gathered}
+        elif (value := headers.get(name.lower())) is not None:
+            metadata[key] = value
+    return metadata
+
+
+# Addresses
+
+
+def join_url(base_url: str, path: str) -> str:
+    """
+    Join a connection's address and a path, keep the address's query, and double nothing.
+
+    Segments that the address already ends with are not repeated: `v1/messages` on `https://h/v1`, on `https://h/` and
+    on `https://h/v1/messages` is `https://h/v1/messages`.
+    """
+    if path.startswith(("http://", "https://")):
+        return path
+    base = urlsplit(base_url.strip())
+    wanted, _, query = path.lstrip("/").partition("?")
+    segments = [segment for segment in base.path.split("/") if segment]
+    added = wanted.split("/")
+    for length in range(min(len(segments), len(added)), 0, -1):
+        if segments[-length:] == added[:length]:
+            segments = segments[:-length]
+            break
+    joined = "/".join((*segments, *added))
+    queries = "&".join(each for each in (base.query, query) if each)
+    return urlunsplit((base.scheme, base.netloc, f"/{joined}", queries, ""))

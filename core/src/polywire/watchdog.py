@@ -1,0 +1,124 @@
+"""
+One clock-watcher for the whole process: calls back when a moment has come.
+
+A sync read of the network cannot be timed from inside: bytes that keep the connection alive put off every read timeout.
+So sync deadlines are one daemon thread's work, which cuts the connection from outside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import os
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+
+__all__ = ["Alarm", "Watchdog", "shared_watchdog"]
+
+
+class Alarm:
+    """One scheduled callback."""
+
+    __slots__ = ("at", "callback")
+
+    def __init__(self, at: float, callback: Callable[[], object]) -> None:
+        self.at = at
+        self.callback: Callable[[], object] | None = callback
+
+    def cancel(self) -> None:
+        """Forget the callback. Idempotent; a callback that runs at this moment runs to its end."""
+        self.callback = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled, or has run."""
+        return self.callback is None
+
+
+class Watchdog:
+    """
+    Runs callbacks at given times, in one daemon thread that is started when first needed.
+
+    Callbacks must be quick and must not raise; what they raise is dropped. Safe for threads and after a fork.
+
+    Args:
+        clock: the time in seconds, monotonic.
+        start_thread: with `False` nothing runs by itself, and `run_due` is called by whoever owns the clock: for tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, start_thread: bool = True) -> None:
+        self.clock = clock
+        self._start_thread = start_thread
+        self._order = count()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._changed = threading.Condition(threading.Lock())
+        self._alarms: list[tuple[float, int, Alarm]] = []
+        self._thread: threading.Thread | None = None
+        self._sleeping_until = float("inf")
+
+    def schedule(self, at: float, callback: Callable[[], object]) -> Alarm:
+        """Call `callback` once the clock shows `at`. Returns a handle to cancel it."""
+        if self._pid != os.getpid():  # a forked child has neither the thread nor a lock that can be trusted
+            self._begin()
+        alarm = Alarm(at, callback)
+        with self._changed:
+            heapq.heappush(self._alarms, (at, next(self._order), alarm))
+            if self._thread is None:
+                if self._start_thread:
+                    self._thread = threading.Thread(target=self._run, name="polywire-watchdog", daemon=True)
+                    self._thread.start()
+            elif at < self._sleeping_until:
+                self._changed.notify()
+        return alarm
+
+    def run_due(self) -> float | None:
+        """Run what is due, and return when the next is, or `None`."""
+        due: list[Callable[[], object]] = []
+        with self._changed:
+            next_at = self._take_due(due)
+        _run_all(due)
+        return next_at
+
+    def _take_due(self, due: list[Callable[[], object]]) -> float | None:
+        now = self.clock()
+        while self._alarms:
+            at, _, alarm = self._alarms[0]
+            callback = alarm.callback
+            if callback is not None and at > now:
+                return at
+            heapq.heappop(self._alarms)
+            if callback is not None:
+                alarm.callback = None
+                due.append(callback)
+        return None
+
+    def _run(self) -> None:
+        changed = self._changed
+        while True:
+            due: list[Callable[[], object]] = []
+            with changed:
+                next_at = self._take_due(due)
+                if not due:
+                    self._sleeping_until = float("inf") if next_at is None else next_at
+                    changed.wait(None if next_at is None else max(0.0, next_at - self.clock()))
+                    self._sleeping_until = float("-inf")  # awake: it will look by itself
+            _run_all(due)
+
+
+def _run_all(callbacks: list[Callable[[], object]]) -> None:
+    for callback in callbacks:
+        with contextlib.suppress(Exception):
+            callback()
+
+
+_shared = Watchdog()
+
+
+def shared_watchdog() -> Watchdog:
+    """Return the process's own watchdog."""
+    return _shared
