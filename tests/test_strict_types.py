@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Required
 
 import pytest
-from typing_extensions import Required, TypedDict
+from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).parent))
 
