@@ -46,7 +46,8 @@ BASE = Profile(
     user_name=False,
     reasoning_echo="always",
     reasoning_parameter="adaptive",
-    efforts=("none", "low", "medium", "high", "xhigh", "max"),
+    efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    effort_names={"minimal": "low"},
     sampling=frozenset({"temperature", "top_p", "stop_sequences"}),
     default_max_tokens=8192,
     blank_stop_sequences=False,
@@ -79,7 +80,7 @@ _COUNTING = {
 }
 _GRADING = {
     "reasoning_parameter": "adaptive",
-    "efforts": ["none", "low", "medium", "high", "xhigh", "max"],
+    "efforts": ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
     "sampling": ["stop_sequences"],
     "prefill": False,
     "default_max_tokens": 16000,
@@ -108,7 +109,7 @@ _RULES = (
         "*claude-opus-4-6*|*claude-sonnet-4-6*|*claude-opus-4.6*|*claude-sonnet-4.6*",
         {
             "reasoning_parameter": "adaptive_or_budget",
-            "efforts": ["none", "low", "medium", "high", "max"],
+            "efforts": ["none", "minimal", "low", "medium", "high", "max"],
             "prefill": False,
         },
         f"{_NOTES}: adaptive thinking from 4.6, the budget is deprecated and works; xhigh only from 4.7; no prefill",
@@ -128,7 +129,7 @@ _RULES = (
     ),
     ProfileRule(
         "*claude-fable-5*|*claude-mythos-5*",
-        {**_GRADING, "efforts": ["low", "medium", "high", "xhigh", "max"]},
+        {**_GRADING, "efforts": ["minimal", "low", "medium", "high", "xhigh", "max"]},
         f"{_NOTES}: thinking is always on, and disabled is an error",
         _READ,
     ),

@@ -65,10 +65,10 @@ def encode_reasoning(
     if form == "budget" or (form == "adaptive_or_budget" and reasoning.budget_tokens is not None):
         _write_budget(thinking, reasoning, profile, max_tokens, notices)
         if form == "adaptive_or_budget":
-            thinking.effort = _effort(reasoning, profile)
+            thinking.effort = _effort(reasoning, profile, notices)
     else:
         thinking.parameter = {"type": "adaptive"}
-        thinking.effort = _effort(reasoning, profile)
+        thinking.effort = _effort(reasoning, profile, notices)
         if reasoning.budget_tokens is not None:
             notices.append(
                 Notice(
@@ -82,9 +82,14 @@ def encode_reasoning(
     return thinking
 
 
-def _effort(reasoning: Reasoning, profile: Profile) -> str | None:
+def _effort(reasoning: Reasoning, profile: Profile, notices: list[Notice]) -> str | None:
     effort = reasoning.effort
-    return None if effort is None else str(profile.effort_names.get(effort, effort))
+    if effort is None:
+        return None
+    sent = str(profile.effort_names.get(effort, effort))
+    if sent != effort:
+        notices.append(Notice("approximated", "reasoning", f"the effort {effort!r} is sent as {sent!r}"))
+    return sent
 
 
 def _write_budget(
