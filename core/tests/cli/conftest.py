@@ -88,7 +88,10 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
         information = site / f"{name.replace('-', '_')}-1.0.dist-info"
         information.mkdir(parents=True)
         (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-        lines = [f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in each.items()) for group, each in groups.items()]
+        lines = [
+            f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in each.items())
+            for group, each in groups.items()
+        ]
         (information / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
         for path, text in files.items():
             (site / path).write_text(text, encoding="utf-8")

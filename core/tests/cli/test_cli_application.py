@@ -119,7 +119,9 @@ def test_a_group_of_commands_and_a_plain_function_will_do(run: Run, distribution
 
 
 def test_the_list_of_commands_names_it_without_loading_it(run: Run, distribution: Install) -> None:
-    distribution("acme-bad", {"acme_bad.py": "raise RuntimeError('boo')"}, {"polywire.commands": {"bad": "acme_bad:app"}})
+    distribution(
+        "acme-bad", {"acme_bad.py": "raise RuntimeError('boo')"}, {"polywire.commands": {"bad": "acme_bad:app"}}
+    )
     result = run("--help")
 
     assert result.code == 0
@@ -174,7 +176,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(
     assert code == 3
     assert captured.out == ""
     assert captured.err == (
-        'polywire: the command needs the extra \'cli\', which is not installed: pip install "polywire[cli]"\n'
+        "polywire: the command needs the extra 'cli', which is not installed: pip install \"polywire[cli]\"\n"
     )
     assert main(["--version"]) == 0
 

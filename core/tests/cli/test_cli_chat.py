@@ -90,7 +90,18 @@ def test_model_system_and_parameters_reach_the_request(run: Run, factory: Any) -
 
     factory.models["spare"] = remember
     result = run(
-        "chat", "-m", "spare", "-s", "be brief", "-o", "temperature=0.5", "-o", "max-tokens=9", "-o", "stop_sequences=END", "hi"
+        "chat",
+        "-m",
+        "spare",
+        "-s",
+        "be brief",
+        "-o",
+        "temperature=0.5",
+        "-o",
+        "max-tokens=9",
+        "-o",
+        "stop_sequences=END",
+        "hi",
     )
 
     assert result.code == 0, result

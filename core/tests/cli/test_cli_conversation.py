@@ -37,9 +37,7 @@ class Person:
 
 def talk(function: Callable[[ChatRequest], Any], *lines: Any, **options: Any) -> tuple[Conversation, str, str]:
     terminal = Terminal(io.StringIO(), io.StringIO())
-    conversation = Conversation(
-        ChatModel.from_function(function), AnswerView(terminal, thinking=False), **options
-    )
+    conversation = Conversation(ChatModel.from_function(function), AnswerView(terminal, thinking=False), **options)
     conversation.run(terminal, read_line=Person(*lines))
     return conversation, terminal.output.getvalue(), terminal.error.getvalue()  # type: ignore[attr-defined]
 

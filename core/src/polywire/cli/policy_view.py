@@ -40,13 +40,24 @@ def _deadline(policy: Any) -> str:
     return ", ".join(parts) or "none"
 
 
+def _fallback(policy: Any) -> str:
+    names = ", then ".join(name for name, _ in policy.models)
+    text = f"{names}; on {', '.join(sorted(policy.on))}"
+    breaker = policy.breaker()
+    if breaker is None:
+        return text
+    return f"{text}; skipped for {seconds(breaker.cooldown)} after {breaker.failures} failures in {seconds(breaker.window)}"
+
+
 def _plainly(policy: Any) -> str:
     """Tell any other policy by its public plain attributes."""
     values = vars(policy) if hasattr(policy, "__dict__") else {}
     shown = [
         f"{name.replace('_', ' ')} {_value(value)}"
         for name, value in values.items()
-        if not name.startswith("_") and isinstance(value, (bool, int, float, str, list, tuple, set, frozenset)) and value
+        if not name.startswith("_")
+        and isinstance(value, (bool, int, float, str, list, tuple, set, frozenset))
+        and value
     ]
     return ", ".join(shown) or "on"
 
@@ -65,4 +76,4 @@ def seconds(value: float) -> str:
     return f"{value:g} s"
 
 
-_DESCRIPTIONS: dict[str, Callable[[Any], str]] = {"retry": _retry, "deadline": _deadline}
+_DESCRIPTIONS: dict[str, Callable[[Any], str]] = {"retry": _retry, "deadline": _deadline, "fallback": _fallback}

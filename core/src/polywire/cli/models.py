@@ -1,0 +1,86 @@
+"""`polywire models`: what the settings file offers, and what is known of each model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any, Optional
+
+import typer
+
+from polywire.cli.options import DebugOption, JsonOption, SettingsOption, open_factory
+from polywire.cli.terminal import Terminal
+
+__all__ = ["models"]
+
+
+def models(
+    profile: Annotated[
+        Optional[str],  # noqa: UP045 - older typer reads no `X | None` inside Annotated
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="Show what this model (or provider:model) can do, and where each fact is from.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    settings: SettingsOption = None,
+    _debug: DebugOption = False,
+) -> None:
+    """Show the models of the settings file, or the profile of one."""
+    terminal = Terminal()
+    with open_factory(settings) as factory:
+        if profile is not None:
+            _show_profile(terminal, factory, profile, as_json=as_json)
+            return
+        from polywire.cli.inspection import configured_models
+
+        found = configured_models(factory)
+        if as_json:
+            terminal.write(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False) + "\n")
+            return
+        if not found:
+            terminal.note("The settings name no models; provider:model works without a table.", "yellow")
+            return
+        rows = [
+            (each.name + (" *" if each.is_default else ""), each.provider, each.model, ", ".join(each.fallback))
+            for each in found
+        ]
+        terminal.table(("name", "provider", "model", "fallback"), rows, ("bold", "", "", "dim"))
+        if any(each.is_default for each in found):
+            terminal.note("* the default")
+
+
+def _show_profile(terminal: Terminal, factory: Any, name: str, *, as_json: bool) -> None:
+    from polywire.cli.profile_view import explain_profile, profile_table_of
+
+    information = factory.chat_model(name).information
+    if information.profile is None:
+        terminal.note(f"{name} has no profile: its provider knows only itself what it can do", "yellow")
+        return
+    facts, sources = explain_profile(
+        profile_table_of(information), information.profile(information.model), information.model
+    )
+    if as_json:
+        document = {
+            "name": name,
+            "provider": information.provider,
+            "model": information.model,
+            "profile": [asdict(fact) for fact in facts],
+            "sources": [asdict(source) for source in sources],
+        }
+        terminal.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        return
+    where = ", ".join(word for word in (information.provider, information.model) if word)
+    terminal.line(f"{name}  ({where})" if where else name, "bold")
+    terminal.table(
+        ("field", "value", "from"), [(fact.name, fact.value, fact.label) for fact in facts], ("", "cyan", "dim")
+    )
+    if sources:
+        terminal.line()
+        terminal.table(
+            ("from", "models", "source", "date"),
+            [(source.label, source.models, source.source or "-", source.date or "-") for source in sources],
+            ("dim", "", "", ""),
+        )
