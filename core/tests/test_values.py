@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import pydantic
 import pytest
+
 from polywire.contents import (
     AudioContent,
     CacheMark,
@@ -19,6 +20,7 @@ from polywire.contents import (
     ThinkingContent,
 )
 from polywire.errors import ERROR_KINDS, InvalidToolArguments, ModelError, RateLimited, UnknownParameter
+from polywire.memo import recall, remember
 from polywire.messages import (
     AiMessage,
     CustomMessage,
@@ -376,3 +378,15 @@ def test_errors_pickle_with_all_they_carry_and_are_named_by_settings() -> None:
         "quota", "overloaded", "server", "timeout", "connection", "stream_interrupted", "protocol", "empty_response",
     } <= set(ERROR_KINDS)  # fmt: skip
     assert all(issubclass(each, ModelError) for each in ERROR_KINDS.values())
+
+
+def test_what_is_remembered_on_a_message_is_not_part_of_it() -> None:
+    key = object()
+    message = UserMessage("hi")
+    remember(message, key, b"written")
+
+    assert recall(message, key) == b"written"
+    assert recall(message, object()) is None
+    for twin in (UserMessage("hi"), pickle.loads(pickle.dumps(message)), copy.deepcopy(message)):
+        assert (twin, hash(twin)) == (message, hash(message))
+        assert recall(twin, key) is None

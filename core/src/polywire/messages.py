@@ -22,6 +22,7 @@ from polywire.contents import (
     VideoContent,
 )
 from polywire.immutable import EMPTY, freeze_mapping
+from polywire.memo import Remembering
 from polywire.tool_calls import ToolCall, ToolError
 
 __all__ = [
@@ -88,7 +89,7 @@ def _joined_text(contents: tuple[Any, ...]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class SystemMessage:
+class SystemMessage(Remembering):
     """Instructions from the application. `name` is passed on where the wire has a place for it."""
 
     contents: tuple[Content, ...]
@@ -113,7 +114,7 @@ class SystemMessage:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class UserMessage:
+class UserMessage(Remembering):
     """What the user says: text, media, or several of them."""
 
     contents: tuple[Content, ...]
@@ -146,8 +147,11 @@ def _init_message(
     expected: str,
 ) -> None:
     where = type(message).__name__
-    parts = _tuple_of(contents, _CONTENT_TYPES, where)
-    _require_content(parts, where)
+    if type(contents) is str and contents:
+        parts: tuple[Any, ...] = (TextContent(contents),)
+    else:
+        parts = _tuple_of(contents, _CONTENT_TYPES, where)
+        _require_content(parts, where)
     _check_role(role, expected)
     if name is not None and not isinstance(name, str):
         msg = f"{where}.name must be a str, not {type(name).__name__}"
@@ -174,7 +178,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class AiMessage:
+class AiMessage(Remembering):
     """
     What the model said, in the order it said it: text, thinking, tool calls, media, unknown blocks.
 
@@ -222,7 +226,7 @@ class AiMessage:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ToolResultMessage:
+class ToolResultMessage(Remembering):
     """
     What one tool call gave back.
 
