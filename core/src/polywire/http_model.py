@@ -17,12 +17,12 @@ from polywire.errors import ModelTimeout, SettingsError, did_you_mean
 from polywire.http_limits import CallLimits
 from polywire.http_plan import Acquire, CallPlan, Connection, Opened, Send, call_plan, join_url
 from polywire.http_sources import AsyncHttpSource, HttpSource
-from polywire.http_streams import MAX_ERROR_BODY_BYTES, HttpStream, HttpTransport, Timeouts, is_success
 from polywire.immutable import EMPTY
 from polywire.models import ModelInformation, StreamingChatModel
 from polywire.profiles.schema import ProfileTable
 from polywire.requests import NO_PARAMETERS, ChatRequest, ChatRequestParameters
 from polywire.responses import ChatResponse
+from polywire.transport.streams import MAX_ERROR_BODY_BYTES, HttpStream, HttpTransport, Timeouts, is_success
 from polywire.watchdog import Watchdog, shared_watchdog
 
 __all__ = ["HttpChatModel", "join_url"]

@@ -19,10 +19,10 @@ from polywire.codec import Auth, Codec, Encoded, HttpRequest, HttpResponse
 from polywire.errors import ModelError, PolywireError, ProtocolError, SettingsError, UnsupportedByModel
 from polywire.history import check_history
 from polywire.http_errors import error_from_response, request_id_of
-from polywire.http_streams import HttpStream, is_success
 from polywire.messages import AiMessage, Origin
 from polywire.requests import PARAMETER_NAMES, ChatRequest, ChatRequestParameters
 from polywire.responses import ChatResponse, Notice
+from polywire.transport.streams import HttpStream, is_success
 
 __all__ = ["Acquire", "CallPlan", "Connection", "Opened", "Send", "call_plan", "join_url", "metadata_of"]
 

@@ -62,18 +62,10 @@ class SseFraming:
         Raises:
             ProtocolError: an event is longer than `max_event_bytes`.
         """
-        if self._after_carriage_return and chunk:
-            # The CR that ended the last chunk was a whole line end already: an LF that follows belongs to it.
-            self._after_carriage_return = False
-            if chunk[0] == _LINE_FEED:
-                chunk = chunk[1:]
-        if not chunk:
-            return ()
-        if b"\r" in chunk:
-            self._after_carriage_return = chunk[-1] == _CARRIAGE_RETURN
-            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if not self._started:
-            chunk = self._without_byte_order_mark(chunk)
+        if not self._started or self._after_carriage_return or b"\r" in chunk:
+            chunk = self._normalised(chunk)
+        if chunk[-2:] == b"\n\n" and not self._pending:
+            return self._read_events(chunk[:-2])  # whole events: the usual chunk
         if b"\n" not in chunk:
             # Nothing can end here. Joining only when something can keeps a long event cut small linear.
             self._keep(chunk)
@@ -98,6 +90,18 @@ class SseFraming:
             frames.append(self._take_bare())
         return frames
 
+    def _normalised(self, chunk: bytes) -> bytes:
+        """Return the chunk with every line end made LF, and without a byte-order mark."""
+        if self._after_carriage_return and chunk:
+            # The CR that ended the last chunk was a whole line end already: an LF that follows belongs to it.
+            self._after_carriage_return = False
+            if chunk[0] == _LINE_FEED:
+                chunk = chunk[1:]
+        if b"\r" in chunk:
+            self._after_carriage_return = chunk[-1] == _CARRIAGE_RETURN
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return chunk if self._started else self._without_byte_order_mark(chunk)
+
     def _without_byte_order_mark(self, chunk: bytes) -> bytes:
         chunk = b"".join((*self._pending, chunk))
         self._pending.clear()
@@ -119,10 +123,16 @@ class SseFraming:
 
     def _read_events(self, text: bytes) -> list[Frame]:
         """Read whole events, with blank lines between them."""
-        frames: list[Frame] = []
-        append = frames.append
+        blocks = text.split(b"\n\n")
         may_be_too_long = len(text) > self._max_event_bytes
-        for block in text.split(b"\n\n"):
+        if text.count(b"\n") == 2 * len(blocks) - 2 and not may_be_too_long and not self._bare:
+            # One line each. If all of them are data that is a JSON object, that is all there is to see.
+            frames = [Frame(block[6:]) for block in blocks if block[:7] == b"data: {"]
+            if len(frames) == len(blocks):
+                return frames
+        frames = []
+        append = frames.append
+        for block in blocks:
             if may_be_too_long and len(block.strip(b"\n")) > self._max_event_bytes:
                 self._refuse()
             # Two shapes make up almost every stream. They are read at once, without a look at each line.

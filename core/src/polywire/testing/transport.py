@@ -12,7 +12,7 @@ import msgspec
 
 from polywire.codec import Headers, HttpRequest, HttpResponse
 from polywire.errors import ConnectionFailed
-from polywire.http_streams import HttpStream, Timeouts, is_success
+from polywire.transport.streams import HttpStream, Timeouts, is_success
 
 __all__ = ["Answer", "FakeTransport", "Recorded", "Reply"]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from polywire.http_delays import parse_duration
+from polywire.http_errors.delays import parse_duration
 
-__all__ = ["ErrorDetails", "parse_body", "read_error", "summarize_body"]
+__all__ = ["ErrorDetails", "parse_body", "read_error", "readable_body", "summarize_body"]
 
 _SUMMARY_LENGTH = 200
 _BODY_LENGTH = 2000

@@ -14,30 +14,24 @@ from urllib.parse import urlsplit
 
 from polywire.codec import Headers, HttpResponse
 from polywire.errors import ERROR_KINDS, ModelError
-from polywire.http_delays import exhausted_delay, parse_duration, parse_rate_limits, parse_retry_after
-from polywire.http_error_bodies import (
+from polywire.http_errors.bodies import (
     ErrorDetails,
     parse_body,
     read_error,
     readable_body,
     summarize_body,
 )
+from polywire.http_errors.delays import exhausted_delay, parse_rate_limits, parse_retry_after
 from polywire.immutable import EMPTY
 
 __all__ = [
     "REQUEST_ID_HEADERS",
     "SHARED_KINDS",
-    "ErrorDetails",
     "error_from_payload",
     "error_from_response",
     "kind_of_status",
-    "parse_duration",
-    "parse_rate_limits",
-    "parse_retry_after",
-    "read_error",
     "request_id_of",
     "speaks_of_context_length",
-    "summarize_body",
 ]
 
 REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-requestid", "x-correlation-id", "x-amzn-requestid", "x-trace-id")

@@ -14,29 +14,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket
 import ssl
 import threading
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from functools import lru_cache
-from types import AsyncGeneratorType
-from typing import Any, NoReturn, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
-from polywire.codec import Headers, HttpRequest, HttpResponse
-from polywire.errors import PolywireError, ProtocolError, SettingsError
-from polywire.http_streams import MAX_ERROR_BODY_BYTES, HttpStream, HttpTransport, Timeouts, is_success
-from polywire.proxies import check_proxy, proxy_for
-from polywire.redirects import MAX_REDIRECTS, redirected
-from polywire.transport_errors import translate_error, unsendable_header
+from polywire.codec import HttpRequest, HttpResponse
+from polywire.errors import SettingsError
+from polywire.transport.answers import aopened, opened, raise_translated, too_many_redirects
+from polywire.transport.loop_pools import LoopPools
+from polywire.transport.proxies import check_proxy, proxy_for
+from polywire.transport.redirects import MAX_REDIRECTS, redirected
+from polywire.transport.streams import MAX_ERROR_BODY_BYTES, HttpStream, Timeouts, is_success
 
-__all__ = ["HttpStream", "HttpTransport", "HttpxTransport", "Timeouts"]
+__all__ = ["HttpxTransport"]
 
 _PoolKey = tuple[str | None, bool]
 """The proxy, and whether the connection is encrypted: plain HTTP needs no TLS context, which costs 17 ms."""
+_AsyncPools = LoopPools[_PoolKey, httpx.AsyncHTTPTransport]
+_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive", "user-agent": "polywire"}
 
 
 @lru_cache(maxsize=32)
@@ -129,7 +129,7 @@ class HttpxTransport:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._pools: dict[_PoolKey, httpx.HTTPTransport] = {}
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopPools] = weakref.WeakKeyDictionary()
+        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _AsyncPools] = weakref.WeakKeyDictionary()
         weakref.finalize(self, _close_pools, self._pools, self._pid)
 
     def _check_process(self) -> None:
@@ -153,19 +153,13 @@ class HttpxTransport:
                 response.close()
                 request = follow_up
             else:
-                raise _too_many_redirects()
+                raise too_many_redirects()
         except Exception as error:
-            _raise(error, request)
-        opened = HttpStream(
-            response.status_code,
-            Headers(response.headers.multi_items()),
-            chunks=_chunks(response),
-            close=response.close,
-            abort=_aborter(response),
-        )
-        if is_success(opened.status):
-            return opened if stream else opened.read_whole()
-        return opened.read_whole(MAX_ERROR_BODY_BYTES)
+            raise_translated(error, request)
+        answer = opened(response)
+        if is_success(answer.status):
+            return answer if stream else answer.read_whole()
+        return answer.read_whole(MAX_ERROR_BODY_BYTES)
 
     async def asend(self, request: HttpRequest, *, stream: bool, timeouts: Timeouts) -> HttpResponse | HttpStream:
         """As `send`, from async code."""
@@ -178,20 +172,13 @@ class HttpxTransport:
                 await response.aclose()
                 request = follow_up
             else:
-                raise _too_many_redirects()
+                raise too_many_redirects()
         except Exception as error:
-            _raise(error, request)
-        chunks = _achunks(response)
-        opened = HttpStream(
-            response.status_code,
-            Headers(response.headers.multi_items()),
-            achunks=chunks,
-            aclose=lambda: _aclose(chunks, response),
-            abort=_aborter(response),
-        )
-        if is_success(opened.status):
-            return opened if stream else await opened.aread_whole()
-        return await opened.aread_whole(MAX_ERROR_BODY_BYTES)
+            raise_translated(error, request)
+        answer = aopened(response)
+        if is_success(answer.status):
+            return answer if stream else await answer.aread_whole()
+        return await answer.aread_whole(MAX_ERROR_BODY_BYTES)
 
     def _follow_up(self, request: HttpRequest, response: Any) -> HttpRequest | None:
         if not self._follow_redirects or not 300 <= response.status_code < 400:
@@ -236,7 +223,7 @@ class HttpxTransport:
         loop = asyncio.get_running_loop()
         pools = self._loops.get(loop)
         if pools is None or pools.closed:
-            pools = _LoopPools()
+            pools = _AsyncPools()
             with self._lock:
                 for other in [each for each in self._loops if each.is_closed()]:
                     del self._loops[other]
@@ -291,41 +278,6 @@ class HttpxTransport:
         self.close()
 
 
-class _LoopPools:
-    """The pools of one event loop, closed at the latest when the loop shuts down."""
-
-    __slots__ = ("__weakref__", "_closing", "_guard", "by_key")
-
-    def __init__(self) -> None:
-        self.by_key: dict[_PoolKey, httpx.AsyncHTTPTransport] = {}
-        self._guard = self._closed_with_the_loop(self.by_key)
-        self._closing: asyncio.Task[None] | None = None
-
-    @property
-    def closed(self) -> bool:
-        return cast("AsyncGeneratorType[None, None]", self._guard).ag_frame is None
-
-    async def watch_loop(self) -> None:
-        """Enter the guard: an async generator that has begun is closed by `loop.shutdown_asyncgens`."""
-        await anext(self._guard)
-
-    def close_soon(self) -> None:
-        if not self.closed:
-            self._closing = asyncio.ensure_future(self.aclose())  # kept: a loop forgets the tasks that nobody holds
-
-    async def aclose(self) -> None:
-        await self._guard.aclose()
-
-    @staticmethod
-    async def _closed_with_the_loop(pools: dict[_PoolKey, httpx.AsyncHTTPTransport]) -> AsyncGenerator[None, None]:
-        try:
-            yield
-        finally:
-            while pools:
-                _, pool = pools.popitem()
-                await pool.aclose()
-
-
 def _close_pools(pools: dict[_PoolKey, httpx.HTTPTransport], pid: int) -> None:
     if pid == os.getpid():
         while pools:
@@ -345,10 +297,13 @@ def _extensions(timeouts: Timeouts) -> dict[str, Any]:
 
 
 def _request(request: HttpRequest, timeouts: Timeouts) -> httpx.Request:
+    headers = dict(_HEADERS)
+    for name, value in request.headers.items():
+        headers[name.lower()] = value
     return httpx.Request(
         request.method,
         _parsed_url(request.url),
-        headers={"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive", **request.headers},
+        headers=headers,
         content=request.body,
         extensions=_extensions(timeouts),
     )
@@ -362,69 +317,3 @@ def _build(client: Any, request: HttpRequest, timeouts: Timeouts) -> Any:
         content=request.body,
         extensions=_extensions(timeouts),
     )
-
-
-def _chunks(response: Any) -> Iterator[bytes]:
-    try:
-        # A body that is not compressed needs none of the response's own layers.
-        yield from response.iter_bytes() if "content-encoding" in response.headers else response.stream
-    except Exception as error:
-        _raise(error)
-
-
-async def _achunks(response: Any) -> AsyncGenerator[bytes, None]:
-    chunks: AsyncIterator[bytes] = aiter(
-        response.aiter_bytes() if "content-encoding" in response.headers else response.stream
-    )
-    try:
-        async for chunk in chunks:
-            yield chunk
-    except Exception as error:
-        _raise(error)
-    finally:
-        close = getattr(chunks, "aclose", None)
-        if close is not None:
-            await close()
-
-
-async def _aclose(chunks: AsyncGenerator[bytes, None], response: Any) -> None:
-    try:
-        await chunks.aclose()
-    finally:
-        await response.aclose()
-
-
-def _aborter(response: Any) -> Callable[[], None]:
-    """Return what cuts the connection of `response`: nothing else wakes a thread that waits in a read."""
-    stream = response.extensions.get("network_stream")
-
-    def abort() -> None:
-        if stream is None or response.is_closed:
-            return
-        connection = stream.get_extra_info("socket")
-        with contextlib.suppress(OSError):
-            if isinstance(connection, socket.socket):
-                # Not the TLS layer's own method: that one changes what the reading thread is using.
-                socket.socket.shutdown(connection, socket.SHUT_RDWR)
-            elif connection is not None:
-                connection.shutdown(socket.SHUT_RDWR)
-
-    return abort
-
-
-def _too_many_redirects() -> ProtocolError:
-    return ProtocolError(f"the server redirected more than {MAX_REDIRECTS} times")
-
-
-def _raise(error: Exception, request: HttpRequest | None = None) -> NoReturn:
-    """Raise polywire's error for `error`; or `error` itself where it is neither the network's nor the system's."""
-    translated = translate_error(error)
-    if request is not None and not isinstance(error, PolywireError):
-        name = unsendable_header(request)
-        if name is not None:
-            translated = SettingsError(f"the header {name!r} holds a character that no HTTP header can carry")
-    if translated is None or translated is error:
-        raise error
-    if isinstance(translated, SettingsError):
-        raise translated from None  # the original may quote the header, and with it a key
-    raise translated from error

@@ -1,7 +1,5 @@
 """
-What a transport is: one HTTP request in, a whole answer or an open stream out.
-
-`polywire.transport` has the implementation over httpx, `polywire.testing.transport` the one for tests.
+What a transport is: the contract and its values.
 """
 
 from __future__ import annotations
