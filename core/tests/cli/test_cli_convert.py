@@ -106,3 +106,35 @@ def test_what_cannot_be_converted_is_one_line(
 
     assert (result.code, result.out) == (code, "")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", ["file", "pipe"])
+def test_a_stream_is_converted_as_it_comes(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
+) -> None:
+    class Converter:
+        def __init__(self, source: str, target: str) -> None:
+            self.wires = (source, target)
+            self.notices = (Notice("dropped", "logprobs", "has no place there"),)
+
+        def feed(self, chunk: bytes) -> bytes:
+            return chunk.upper()
+
+        def finish(self) -> bytes:
+            return f"end {self.wires}\n".encode()
+
+    monkeypatch.setattr("polywire.conversion.StreamConverter", Converter)
+    file = tmp_path / "answer.sse"
+    file.write_bytes("data: é\n\n".encode())
+    arguments = ("convert", "--from", "a", "--to", "b", "--kind", "stream")
+    result = run(*arguments, str(file)) if form == "file" else run(*arguments, stdin=file.read_bytes())
+
+    assert result.code == 0
+    assert result.out == "DATA: é\n\nend ('a', 'b')\n"
+    assert result.err == "dropped: logprobs: has no place there\n"
+
+
+def test_a_stream_file_that_is_not_there_is_a_usage_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polywire.conversion.StreamConverter", lambda *_: None)
+
+    assert run("convert", "--from", "a", "--to", "b", "--kind", "stream", "nowhere.sse").code == 2

@@ -18,15 +18,19 @@ __all__ = ["chat"]
 def chat(
     prompt: Annotated[
         Optional[list[str]],  # noqa: UP045 - older typer reads no `X | None` inside Annotated
-        typer.Argument(help="What to say. Left out at a terminal: a conversation.", show_default=False),
+        typer.Argument(
+            metavar="PROMPT", help="What to say. Left out at a terminal: a conversation.", show_default=False
+        ),
     ] = None,
     model: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--model", "-m", help="A model of the settings file, or provider:model.", show_default=False),
+        typer.Option(
+            "--model", "-m", metavar="NAME", help="A model of the settings file, or provider:model.", show_default=False
+        ),
     ] = None,
     system: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--system", "-s", help="Instructions for the model.", show_default=False),
+        typer.Option("--system", "-s", metavar="TEXT", help="Instructions for the model.", show_default=False),
     ] = None,
     parameters: Annotated[
         Optional[list[str]],  # noqa: UP045

@@ -23,9 +23,17 @@ def check(
     ] = False,
     model: Annotated[
         Optional[list[str]],  # noqa: UP045 - older typer reads no `X | None` inside Annotated
-        typer.Option("--model", "-m", help="Check only this model; may be given several times.", show_default=False),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="Check only this model; may be given several times.",
+            show_default=False,
+        ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that each call of --live may take.", min=0.1)] = 60.0,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Seconds that each call of --live may take.", min=0.1)
+    ] = 60.0,
     as_json: JsonOption = False,
     settings: SettingsOption = None,
     _debug: DebugOption = False,

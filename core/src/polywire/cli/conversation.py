@@ -108,6 +108,8 @@ class Conversation:
                 terminal.note("stopped; Ctrl-C again leaves")
             except PolywireError as error:
                 terminal.note(f"polywire: {line_of(error)}", "red")
+            if terminal.output_is_terminal:
+                terminal.line()
 
     def _read(self, read_line: Callable[[str], str]) -> str | None:
         lines: list[str] = []

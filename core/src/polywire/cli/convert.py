@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Optional
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 
 import typer
 
 from polywire.cli.failures import ExitCode, InputError
 from polywire.cli.options import DebugOption, read_input
 from polywire.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from polywire.responses import Notice
 
 __all__ = ["convert_command"]
 
@@ -21,6 +28,7 @@ class Kind(StrEnum):
     REQUEST = "request"
     RESPONSE = "response"
     MESSAGES = "messages"
+    STREAM = "stream"
 
 
 class History(StrEnum):
@@ -42,10 +50,13 @@ def convert_command(
     _debug: DebugOption = False,
 ) -> None:
     """
-    Convert a request, a response or a message list from one provider's JSON to another's.
+    Convert a request, a response, a message list or a stream from one provider's JSON to another's.
 
     The result goes to standard output; what was dropped, approximated or repaired goes to standard error.
     """
+    if kind is Kind.STREAM:
+        _convert_stream(file, source, target)
+        return
     from polywire import wire_json
     from polywire.conversion import convert
     from polywire.errors import PolywireError
@@ -65,7 +76,7 @@ def convert_command(
             payload,
             source=source,
             target=target,
-            kind=kind.value if kind is not None else None,
+            kind=cast("Any", kind.value if kind is not None else None),
             history=history.value,
         )
     except PolywireError:
@@ -81,5 +92,30 @@ def convert_command(
         else json.dumps(wire_json.replace_surrogates(conversion.payload), indent=2, ensure_ascii=False)
     )
     terminal.write(text + "\n")
-    for notice in conversion.notices:
+    _tell_notices(terminal, conversion.notices)
+
+
+def _convert_stream(file: str, source: str, target: str) -> None:
+    """Convert the bytes of a stream as they come in, event by event."""
+    from polywire.conversion import StreamConverter
+
+    terminal = Terminal()
+    converter = StreamConverter(source, target)
+    with contextlib.ExitStack() as stack:
+        if file == "-":
+            stream: Any = sys.stdin.buffer
+        else:
+            try:
+                stream = stack.enter_context(Path(file).open("rb"))
+            except OSError as error:
+                msg = f"{file}: {error.strerror or error}"
+                raise InputError(msg) from None
+        while chunk := stream.read1(65536):
+            terminal.write(converter.feed(chunk).decode("utf-8", "replace"))
+    terminal.write(converter.finish().decode("utf-8", "replace"))
+    _tell_notices(terminal, converter.notices)
+
+
+def _tell_notices(terminal: Terminal, notices: Iterable[Notice]) -> None:
+    for notice in notices:
         terminal.note(f"{notice.kind}: {notice.subject}: {notice.message}", "yellow")

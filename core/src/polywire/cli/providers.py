@@ -20,13 +20,13 @@ __all__ = ["providers"]
 def providers(
     name: Annotated[
         Optional[str],  # noqa: UP045 - older typer reads no `X | None` inside Annotated
-        typer.Argument(help="Show this one alone, with what each setting means.", show_default=False),
+        typer.Argument(metavar="NAME", help="Show this one alone, with what each setting means.", show_default=False),
     ] = None,
     as_json: JsonOption = False,
     _debug: DebugOption = False,
 ) -> int:
     """
-    Show the installed providers, and the settings that each takes in its table [providers.NAME].
+    Show the installed providers, and the settings that each takes.
 
     A plugin that is broken is shown with the reason; it stops nobody else.
     """
