@@ -154,12 +154,20 @@ def _write_as_read(
     thinking, output = read.get("thinking"), read.get("output_config")
     if parameters.reasoning == decode_reasoning(thinking, output):
         told.add("reasoning")
-        if thinking is not None:
-            body["thinking"] = thinking
-        if isinstance(output, Mapping) and "effort" in output:
-            body["output_config"] = {"effort": output["effort"], **body.get("output_config", {})}
+        _put(body, "thinking", thinking)
+        written = {key: value for key, value in body.get("output_config", {}).items() if key != "effort"}
+        if isinstance(output, Mapping) and output.get("effort") is not None:
+            written["effort"] = output["effort"]
+        _put(body, "output_config", written or None)
     for name in ("temperature", "top_p"):
         if name in read and getattr(parameters, name) == read[name]:
             told.add(name)
             body[name] = read[name]
     notices[:] = [notice for notice in notices if notice.subject.partition(".")[0] not in told]
+
+
+def _put(body: dict[str, Any], key: str, value: Any) -> None:
+    if value is not None:
+        body[key] = value
+    else:
+        body.pop(key, None)
