@@ -1,0 +1,75 @@
+"""What a plugin declares about one provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from polywire.immutable import EMPTY
+
+if TYPE_CHECKING:
+    from polywire.codec import Wire
+    from polywire.embeddings import EmbeddingModel
+    from polywire.media_models import ImageModel, SpeechModel
+    from polywire.models import ChatModel
+    from polywire.plugins.connections import ProviderSettings
+    from polywire.plugins.context import BuildContext
+    from polywire.profiles import ProfileTable
+
+__all__ = ["CONTRACT_VERSION", "Provider"]
+
+CONTRACT_VERSION = 1
+"""The version of the contract between plugins and this core. A plugin that speaks a newer one is not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """
+    One provider: a name that settings can ask for, and how its models are built.
+
+    Attributes:
+        name: as in the entry point.
+        summary: one line for `polywire providers`.
+        settings: the pydantic model of the provider's table in the settings file, a subclass of `ProviderSettings`.
+        build_chat: makes a chat model of a `BuildContext`; raises `SettingsError` where the settings do not suffice. It
+            must not use the network.
+        build_embedding, build_image, build_speech: likewise for the other kinds; `None` where there is none.
+        wires: the dialects that the provider offers to `polywire.convert`; a name finds the first one whose `name`
+            it is, else the first. May be a function without arguments, called when a wire is first asked for.
+        profiles: the provider's profile table, or a function without arguments that returns it, for tools that show
+            what is known of a model.
+        variables: for a setting's name, the environment variables that are its usual home: the first that is not
+            blank counts where the table leaves the setting out. `{"api_key": ("ACME_API_KEY",)}`.
+        requires_key: whether a model cannot be built without `api_key`; a function of the settings where it depends on
+            them. `None`: a key is required where `variables` name one for it and the table has no `base_url` of its own
+            (a local server seldom asks for a key).
+        extra: the extra of the plugin's distribution that `build_chat` needs, for the install command in errors.
+        contract: the version of the contract that the plugin was written for.
+    """
+
+    name: str
+    summary: str
+    settings: type[ProviderSettings]
+    build_chat: Callable[[BuildContext], ChatModel] | None
+    build_embedding: Callable[[BuildContext], EmbeddingModel] | None = None
+    build_image: Callable[[BuildContext], ImageModel] | None = None
+    build_speech: Callable[[BuildContext], SpeechModel] | None = None
+    wires: tuple[Wire, ...] | Callable[[], tuple[Wire, ...]] = ()
+    profiles: ProfileTable | Callable[[], ProfileTable] | None = None
+    variables: Mapping[str, tuple[str, ...]] = field(default=EMPTY)
+    requires_key: bool | Callable[[Any], bool] | None = None
+    extra: str | None = None
+    contract: int = CONTRACT_VERSION
+
+    def offered_wires(self) -> tuple[Wire, ...]:
+        """Return the dialects, making them if need be."""
+        return tuple(self.wires() if callable(self.wires) else self.wires)
+
+    def needs_key(self, settings: ProviderSettings) -> bool:
+        """Whether a model of these settings cannot be built without a key."""
+        if self.requires_key is None:
+            return bool(self.variables.get("api_key")) and settings.base_url is None
+        if callable(self.requires_key):
+            return bool(self.requires_key(settings))
+        return self.requires_key
