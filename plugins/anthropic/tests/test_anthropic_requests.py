@@ -353,7 +353,7 @@ def test_foreign_tool_names_fit_everywhere_and_map_back(encode: Encode, name: st
     assert sent.body["tools"][1]["name"] == "files_read" != sent_name
     assert sent.body["messages"][1]["content"][0]["name"] == sent_name
     assert sent.body["tool_choice"] == {"type": "tool", "name": sent_name}
-    assert sent.encoded.context.names.from_wire(sent_name) == name
+    assert sent.encoded.context.reading.names.from_wire(sent_name) == name
 
 
 # --- thinking and blocks of one wire ---

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from polywire import wire_json
-from polywire.codec import Encoded, HttpRequest, HttpResponse
+from polywire.codec import Encoded, HttpRequest, HttpResponse, StreamDecoder
 from polywire.errors import BadRequest, EmptyResponse, ModelError, ProtocolError
 from polywire.framing.sse import SseFraming
 from polywire.immutable import FrozenDict
+from polywire.markup import apply_markup_to_request, apply_markup_to_response, with_markup
 from polywire.messages import Origin
-from polywire.profiles import ProfileTable
+from polywire.profiles import Profile, ProfileTable
 from polywire.requests import ChatRequest
 from polywire.responses import ChatResponse
-from polywire_anthropic.decode import PLAIN, WIRE, Reading, decode_response
+from polywire_anthropic.decode import WIRE, Reading, decode_response
 from polywire_anthropic.encode_request import encode_body
 from polywire_anthropic.errors import error_from_answer, error_inside, is_error
 from polywire_anthropic.metadata import METADATA_HEADERS
@@ -60,14 +62,16 @@ class AnthropicCodec:
         if model is None:
             msg = "model: the request names no model, and this wire demands one"
             raise BadRequest(msg)
-        body = encode_body(request, self.profiles.for_model(model))
+        profile = self.profiles.for_model(model)
+        meant, notices = apply_markup_to_request(request, profile)
+        body = encode_body(meant, profile)
         if stream:
             body.json["stream"] = True
         return Encoded(
             HttpRequest(PATH, wire_json.encode(body.json), self._headers),
-            tuple(body.notices),
+            (*notices, *body.notices),
             SseFraming,
-            body.reading,
+            _Context(body.reading, profile, request),
             METADATA_HEADERS,
             Origin(WIRE, None, model),
         )
@@ -93,16 +97,30 @@ class AnthropicCodec:
             raise ProtocolError(msg, request_id=response.headers.get("request-id"))
         if is_error(payload):
             raise error_inside(payload, headers=response.headers, received_at=response.received_at)
-        return decode_response(payload, reading=_reading(encoded), origin=encoded.origin)
+        context = _context(encoded)
+        answer = decode_response(payload, reading=context.reading, origin=encoded.origin)
+        return apply_markup_to_response(answer, context.profile, context.asked, context.reading.names)
 
     def decode_error(self, response: HttpResponse) -> ModelError:
         """Read an answer of any other status."""
         return error_from_answer(response)
 
-    def stream_decoder(self, encoded: Encoded) -> AnthropicStreamDecoder:
+    def stream_decoder(self, encoded: Encoded) -> StreamDecoder:
         """Make the decoder for one streamed answer."""
-        return AnthropicStreamDecoder(_reading(encoded), encoded.origin)
+        context = _context(encoded)
+        decoder = AnthropicStreamDecoder(context.reading, encoded.origin)
+        return with_markup(decoder, context.profile, context.asked, context.reading.names)
 
 
-def _reading(encoded: Encoded) -> Reading:
-    return encoded.context if isinstance(encoded.context, Reading) else PLAIN
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What reading the answer needs of the request."""
+
+    reading: Reading
+    profile: Profile
+    asked: ChatRequest
+
+
+def _context(encoded: Encoded) -> _Context:
+    assert isinstance(encoded.context, _Context), "the request was encoded by another codec"
+    return encoded.context

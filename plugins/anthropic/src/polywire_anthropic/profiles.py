@@ -44,6 +44,7 @@ BASE = Profile(
     alternating_roles=True,
     prefill=True,
     user_name=False,
+    reasoning_field="thinking",
     reasoning_echo="always",
     reasoning_parameter="adaptive",
     efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
