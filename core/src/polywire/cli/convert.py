@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 import typer
 
 from polywire.cli.failures import ExitCode, InputError
-from polywire.cli.options import DebugOption, read_input
+from polywire.cli.options import DebugOption, read_input, silence_log
 from polywire.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def convert_command(
 
     The result goes to standard output; what was dropped, approximated or repaired goes to standard error.
     """
+    silence_log()
     if kind is Kind.STREAM:
         _convert_stream(file, source, target)
         return

@@ -112,6 +112,11 @@ def line_of(error: BaseException) -> str:
     if isinstance(error, PolywireError):
         text = str(error) or type(error).__name__
         if isinstance(error, ModelError):
+            if exit_code_of(error) is ExitCode.AUTHENTICATION and error.message:
+                # Some providers repeat the key that they refuse.
+                from polywire.policy.redaction import redact
+
+                text = text.replace(error.message, redact(error.message))
             if error.kind != "model":
                 text = f"{error.kind.replace('_', ' ')}: {text}"
             if error.attempts:

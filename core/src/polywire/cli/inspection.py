@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from polywire.cli.failures import line_of
+from polywire.cli.failures import line_of, one_line
 from polywire.cli.settings_tables import Setting, settings_of
+from polywire.errors import UnknownProvider
 
 if TYPE_CHECKING:
     from polywire.config import LlmFactory
+    from polywire.plugins import Provider
 
 __all__ = ["ConfiguredModel", "InstalledProvider", "common_settings", "configured_models", "installed_providers"]
 
@@ -48,36 +50,52 @@ class ConfiguredModel:
     is_default: bool = False
 
 
-def installed_providers(name: str | None = None) -> Iterator[InstalledProvider]:
-    """Yield every installed provider, broken ones too; or only the one of a name. Each is imported to be asked."""
+def installed_providers(name: str | None = None, *, deep: bool = False) -> Iterator[InstalledProvider]:
+    """
+    Yield every installed provider, broken ones too, or only the one of a name. Each is imported to be asked.
+
+    With `deep`, tables inside its table are told key by key.
+
+    Raises:
+        UnknownProvider: nothing of this name is installed.
+    """
     from polywire.plugins import Registry
 
     registry = Registry()
-    for each in registry.names():
-        if name is not None and each != name:
-            continue
-        distribution = registry.distribution(each)
+    if name is not None and name not in registry:
+        raise UnknownProvider(registry.unknown(name))
+    for each in registry.names() if name is None else (name,):
+        declaration = registry.declaration(each)
+        distribution = (declaration.distribution if declaration is not None else None) or "unknown distribution"
         try:
             provider = registry.provider(each)
-            common = {setting.name: setting for setting in common_settings()}
-            settings = tuple(one for one in settings_of(provider.settings) if common.get(one.name) != one)
+            wires = tuple(wire.name for wire in provider.offered_wires())
+            settings = tuple(own_settings(provider, deep=deep))
         except Exception as error:
             # Whatever a plugin raises: it is shown, and the others are shown too.
-            yield InstalledProvider(each, distribution, problem=line_of(error))
+            found = registry.diagnostic(each)
+            problem = one_line(found.message) if found is not None else line_of(error)
+            yield InstalledProvider(each, distribution, problem=problem)
             continue
-        yield InstalledProvider(each, distribution, provider.summary, None, wire_names(provider), settings)
+        yield InstalledProvider(each, distribution, provider.summary, None, wires, settings)
 
 
-def wire_names(provider: Any) -> tuple[str, ...]:
-    """Return the names of the wires that a provider offers."""
-    return tuple(wire if isinstance(wire, str) else wire.name for wire in provider.wires)
+def own_settings(provider: Provider, *, deep: bool = False) -> Iterator[Setting]:
+    """Yield what a provider's table takes besides, or otherwise than, every other's."""
+    common = {setting.name: setting for setting in common_settings(deep=deep)}
+    for setting in settings_of(provider.settings, deep=deep):
+        variables = provider.variables.get(setting.name, ())
+        if variables:
+            yield replace(setting, default=" or ".join(f"${name}" for name in variables))
+        elif common.get(setting.name) != setting:
+            yield setting
 
 
-def common_settings() -> tuple[Setting, ...]:
+def common_settings(*, deep: bool = False) -> tuple[Setting, ...]:
     """Return what every provider's table takes."""
     from polywire.plugins import ProviderSettings
 
-    return tuple(settings_of(ProviderSettings))
+    return tuple(settings_of(ProviderSettings, deep=deep))
 
 
 def configured_models(factory: LlmFactory) -> tuple[ConfiguredModel, ...]:

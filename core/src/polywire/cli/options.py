@@ -39,8 +39,20 @@ def open_factory(settings: Path | None) -> Iterator[LlmFactory]:
     """Open the factory of a settings file, or of the one that is found, and close it at the end."""
     from polywire.config import LlmFactory
 
+    silence_log()
     with LlmFactory.from_config(settings) as factory:
         yield factory
+
+
+def silence_log() -> None:
+    """
+    Keep the library's warnings off standard error, where Python writes them as long as nobody asks for a log.
+
+    What they tell of, a command tells in its own line; `--debug` shows them.
+    """
+    import logging
+
+    logging.getLogger("polywire").addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager

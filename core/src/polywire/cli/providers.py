@@ -8,9 +8,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from polywire.cli.failures import ExitCode, InputError
+from polywire.cli.failures import ExitCode
 from polywire.cli.inspection import InstalledProvider, common_settings, installed_providers
-from polywire.cli.options import DebugOption, JsonOption
+from polywire.cli.options import DebugOption, JsonOption, silence_log
 from polywire.cli.settings_tables import Setting
 from polywire.cli.terminal import Terminal
 
@@ -30,17 +30,13 @@ def providers(
 
     A plugin that is broken is shown with the reason; it stops nobody else.
     """
+    silence_log()
     terminal = Terminal()
-    found = list(installed_providers(name))
-    if name is not None and not found:
-        from polywire.errors import did_you_mean
-
-        msg = f"no provider {name!r} is installed{did_you_mean(name, [each.name for each in installed_providers()])}"
-        raise InputError(msg, ExitCode.SETTINGS)
+    found = list(installed_providers(name, deep=as_json or name is not None))
     if as_json:
         document = {
             "providers": [asdict(each) for each in found],
-            "common_settings": [asdict(each) for each in common_settings()],
+            "common_settings": [asdict(each) for each in common_settings(deep=True)],
         }
         terminal.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     elif name is not None:
@@ -87,8 +83,9 @@ def _show_one(terminal: Terminal, each: InstalledProvider) -> None:
     if each.problem is not None:
         return
     terminal.line()
+    own = {setting.name for setting in each.settings}
     rows = [
         (setting.name, setting.type, setting.default, setting.description)
-        for setting in (*each.settings, *common_settings())
+        for setting in (*each.settings, *(one for one in common_settings(deep=True) if one.name not in own))
     ]
     terminal.table(("setting", "type", "default", "what it is"), rows, ("cyan", "", "", "dim"))

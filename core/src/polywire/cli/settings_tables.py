@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -29,12 +29,21 @@ class Setting:
     description: str
 
 
-def settings_of(model: Any) -> Iterator[Setting]:
-    """Yield the settings that a pydantic model takes, in its order."""
+def settings_of(model: Any, *, deep: bool = False) -> Iterator[Setting]:
+    """
+    Yield the settings that a pydantic model takes, in its order.
+
+    With `deep`, a table inside it is told key by key, as `retry.attempts`, which TOML reads too.
+    """
     for name, info in model.model_fields.items():
+        inner = _table_of(info.annotation) if deep else None
+        if inner is not None:
+            for each in settings_of(inner, deep=True):
+                yield replace(each, name=f"{info.alias or name}.{each.name}")
+            continue
         yield Setting(
             name=info.alias or name,
-            type=type_text(info.annotation),
+            type="duration" if _is_duration(info.metadata) else type_text(info.annotation),
             default="required" if info.is_required() else _default_text(info),
             description=" ".join((info.description or "").split()),
         )
@@ -54,7 +63,7 @@ def type_text(annotation: Any) -> str:
         words = dict.fromkeys(type_text(each) for each in arguments if each is not type(None))
         return " | ".join(words)
     if hasattr(annotation, "__metadata__"):
-        return type_text(annotation.__origin__)
+        return "duration" if _is_duration(annotation.__metadata__) else type_text(annotation.__origin__)
     if origin in (list, tuple, set, frozenset) or _named(origin, "Sequence", "Iterable"):
         inner = [each for each in arguments if each is not Ellipsis]
         return f"list of {type_text(inner[0])}" if inner else "list"
@@ -72,6 +81,21 @@ def type_text(annotation: Any) -> str:
             return f"table {{{', '.join(annotation.model_fields)}}}"
         return annotation.__name__
     return str(annotation).removeprefix("typing.")
+
+
+def _table_of(annotation: Any) -> Any:
+    """Return the pydantic model in an annotation such as `Annotated[Model, …] | None`, or `None`."""
+    if hasattr(annotation, "__metadata__"):
+        return _table_of(annotation.__origin__)
+    if get_origin(annotation) in (Union, types.UnionType):
+        tables = [_table_of(each) for each in get_args(annotation) if each is not type(None)]
+        return tables[0] if len(tables) == 1 else None
+    return annotation if hasattr(annotation, "model_fields") else None
+
+
+def _is_duration(metadata: Iterable[Any]) -> bool:
+    """Whether a number is read by the validator of durations, which takes `"30s"` as well."""
+    return any(getattr(getattr(each, "func", None), "__name__", "") == "read_duration" for each in metadata)
 
 
 def _named(origin: Any, *names: str) -> bool:
