@@ -65,7 +65,12 @@ class SseFraming:
         if not self._started or self._after_carriage_return or b"\r" in chunk:
             chunk = self._normalised(chunk)
         if chunk[-2:] == b"\n\n" and not self._pending:
-            return self._read_events(chunk[:-2])  # whole events: the usual chunk
+            # Whole events: the usual chunk. The most usual is one event, of one line of JSON.
+            if chunk[:7] == b"data: {" and chunk.count(b"\n") == 2 and not self._bare:
+                if len(chunk) - 2 > self._max_event_bytes:
+                    self._refuse()
+                return (Frame(chunk[6:-2]),)
+            return self._read_events(chunk[:-2])
         if b"\n" not in chunk:
             # Nothing can end here. Joining only when something can keeps a long event cut small linear.
             self._keep(chunk)
@@ -139,9 +144,9 @@ class SseFraming:
             if block[:6] == b"data: " and b"\n" not in block:
                 data, event = block[6:], None
             else:
-                name, _, rest = block.partition(b"\n")
-                if name[:7] == b"event: " and rest[:6] == b"data: " and b"\n" not in rest:
-                    data, event = rest[6:], name[7:].decode("utf-8", "replace") or None
+                name, separator, data = block.partition(b"\ndata: ")
+                if separator and name[:7] == b"event: " and block.count(b"\n") == 1:
+                    event = name[7:].decode("utf-8", "replace") or None
                 else:
                     self._read_block(block, frames)
                     continue
