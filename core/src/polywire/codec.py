@@ -233,8 +233,9 @@ class StreamEncoder(Protocol):
     def error(self, error: ModelError) -> bytes:
         """Return the bytes that tell a client of this wire that the stream failed."""
 
-    notices: Sequence[Notice]
-    """What could not be written, so far."""
+    @property
+    def notices(self) -> Sequence[Notice]:
+        """What could not be written, so far."""
 
 
 class Wire(Protocol):

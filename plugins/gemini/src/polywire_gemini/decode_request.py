@@ -135,7 +135,7 @@ def _contents(parts: Sequence[Mapping[str, Any]]) -> list[Content]:
             if part["text"]:
                 contents.append(TextContent(part["text"], extras={WIRE: {"part": side}} if side else {}))
         elif (media := decode_media(part)) is not None:
-            contents.append(media)  # type: ignore[arg-type]
+            contents.append(media)
         else:
             contents.append(OpaqueContent(WIRE, part))
     return contents
@@ -194,7 +194,7 @@ def _answer_parts(parts: Sequence[Mapping[str, Any]], position: int) -> list[AiP
         elif "text" in part:
             read.append(TextContent(part["text"] or "", extras={WIRE: {"part": side}} if side else {}))
         elif (media := decode_media(part)) is not None:
-            read.append(media)  # type: ignore[arg-type]
+            read.append(media)
         else:
             read.append(OpaqueContent(WIRE, part))
     return read
@@ -219,9 +219,8 @@ def _result(response: Mapping[str, Any], waiting: list[ToolCall], where: str) ->
         text = output if isinstance(output, str) else _text(output)
     if text:
         contents.append(TextContent(text))
-    for part in response.get("parts") or ():
-        if (media := decode_media(part)) is not None:
-            contents.append(media)  # type: ignore[arg-type]
+    media = [decode_media(part) for part in response.get("parts") or ()]
+    contents += [item for item in media if item is not None]
     return ToolResultMessage(call_id, name, contents, failed, error)
 
 

@@ -50,29 +50,33 @@ def own_extras(extras: Mapping[str, Any]) -> dict[str, Any]:
     return dict(side)
 
 
-_MEDIA: tuple[tuple[str, type[MediaContent]], ...] = (
+Media = ImageContent | AudioContent | VideoContent | DocumentContent
+_MEDIA: tuple[tuple[str, type[Media]], ...] = (
     ("image/", ImageContent),
     ("audio/", AudioContent),
     ("video/", VideoContent),
 )
 
 
-def decode_media(part: Mapping[str, Any]) -> MediaContent | None:
+def decode_media(part: Mapping[str, Any]) -> Media | None:
     """Read `inlineData` or `fileData`; any other part is `None`."""
     inline, file = part.get("inlineData"), part.get("fileData")
-    holder = inline if isinstance(inline, Mapping) else file if isinstance(file, Mapping) else None
-    if holder is None:
+    holder: Mapping[str, Any]
+    if isinstance(inline, Mapping):
+        holder = inline
+    elif isinstance(file, Mapping):
+        holder = file
+    else:
         return None
     media_type = holder.get("mimeType")
-    cls = next((cls for prefix, cls in _MEDIA if str(media_type).startswith(prefix)), DocumentContent)
+    cls: type[Media] = next((cls for prefix, cls in _MEDIA if str(media_type).startswith(prefix)), DocumentContent)
     side = {key: value for key, value in part.items() if key not in {"inlineData", "fileData"}}
     extras = {WIRE: {"part": side}} if side else {}
     if holder is inline:
-        made: MediaContent = cls.from_base64(
-            holder.get("data") or "", media_type or "application/octet-stream", extras=extras
-        )
+        made: Media = cls.from_base64(holder.get("data") or "", media_type or "application/octet-stream", extras=extras)
         return made
     uri = holder.get("fileUri") or ""
     # The vendor's own file store is addressed by URI too; what is no web address is an id.
-    source = {"url": uri} if uri.startswith(("http://", "https://")) else {"file_id": uri}
-    return cls(media_type=media_type, extras=extras, **source)
+    if uri.startswith(("http://", "https://")):
+        return cls(url=uri, media_type=media_type, extras=extras)
+    return cls(file_id=uri, media_type=media_type, extras=extras)

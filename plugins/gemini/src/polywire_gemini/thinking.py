@@ -18,7 +18,7 @@ def thinking_config(reasoning: Reasoning, profile: Profile, notices: list[Notice
         config["includeThoughts"] = reasoning.visible
     by_effort: dict[str, int] = dict(profile.quirks.get("thinking_efforts", {}))
     if profile.reasoning_parameter == "thinking_level":
-        effort = reasoning.effort
+        effort: str | None = reasoning.effort
         if effort is None and reasoning.budget_tokens is not None:
             effort = _nearest(
                 reasoning.budget_tokens, {word: by_effort[word] for word in profile.efforts if word in by_effort}

@@ -104,7 +104,7 @@ def _encode_answer(message: AiMessage, where: str, notices: list[Notice]) -> dic
     encoded: dict[str, Any] = {"role": "assistant", "content": message.text or ""}
     if message.thinking:
         encoded["thinking"] = message.thinking
-    calls = []
+    calls: list[dict[str, Any]] = []
     for part in message.parts:
         if isinstance(part, ToolCall):
             # Arguments are an object here; a text would be refused with 400.
