@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from polywire.codec import Frame
 from polywire.errors import ProtocolError
@@ -145,7 +145,9 @@ def test_the_last_name_of_an_event_wins() -> None:
     assert read_every_way(b"event: a\nevent:b\ndata: 1\n\nevent:\ndata: 2\n\n") == [("b", b"1"), (None, b"2")]
 
 
-@pytest.mark.parametrize("body", [b"data: 1\n\n", b'data: {"a":1}\n\n', b"event: e\ndata: 1\n\n", b": c\n\ndata: 1\n\n"])
+@pytest.mark.parametrize(
+    "body", [b"data: 1\n\n", b'data: {"a":1}\n\n', b"event: e\ndata: 1\n\n", b": c\n\ndata: 1\n\n"]
+)
 def test_a_byte_order_mark_is_no_text(body: bytes) -> None:
     assert read_every_way(b"\xef\xbb\xbf" + body) == read(body)
 
@@ -269,7 +271,7 @@ LINES = st.sampled_from(
 def test_the_cut_never_matters(lines: list[tuple[bytes, bytes]], cuts: list[int]) -> None:
     body = b"".join(line + end for line, end in lines)
     places = sorted({min(cut, len(body)) for cut in cuts} | {0, len(body)})
-    chunks = [body[start:end] for start, end in zip(places, places[1:], strict=False)]
+    chunks = [body[start:end] for start, end in pairwise(places)]
 
     assert read(*chunks) == read(body) == read(*(body[at : at + 1] for at in range(len(body))))
     normalised = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -89,9 +89,11 @@ def call_plan(connection: Connection, request: ChatRequest, *, stream: bool) -> 
         encoded.origin = Origin(connection.codec.wire, connection.provider, model)
         notices = (*checked.notices, *encoded.notices)
         http = _addressed(connection, encoded.http)
-        answer = yield from _signed_exchange(connection, http, stream=stream)
+        signed, answer = yield from _signed_exchange(connection, http, stream=stream)
         if not is_success(answer.status):
-            raise _decoded_error(connection, answer, encoded)
+            error = _decoded_error(connection, answer, encoded)
+            _hide_key(error, http, signed)
+            raise error
         if isinstance(answer, HttpStream):
             return Opened(answer, encoded, notices)
         return _decoded(connection, answer, encoded, notices)
@@ -132,17 +134,17 @@ def _addressed(connection: Connection, request: HttpRequest) -> HttpRequest:
 
 def _signed_exchange(
     connection: Connection, request: HttpRequest, *, stream: bool
-) -> Generator[Send | Acquire, Any, HttpResponse | HttpStream]:
+) -> Generator[Send | Acquire, Any, tuple[HttpRequest, HttpResponse | HttpStream]]:
     """Sign and send; where the signature is refused and can be renewed, once more."""
     auth, credential = connection.auth, connection.credential
     refreshes = credential.refreshes
     signed = yield from _sign(connection, request, rejected=False, refreshes=refreshes)
     refreshes = credential.refreshes
-    answer: HttpResponse | HttpStream = yield Send(signed, stream)
+    answer = yield Send(signed, stream)
     if answer.status == 401 and auth.refreshable:
         signed = yield from _sign(connection, request, rejected=True, refreshes=refreshes)
         answer = yield Send(signed, stream)
-    return answer
+    return signed, answer
 
 
 def _sign(
@@ -209,6 +211,18 @@ def _decoded_error(connection: Connection, answer: Any, encoded: Encoded) -> Mod
     if error.request_id is None:
         error.request_id = metadata_of(encoded, answer.headers).get("request_id") or request_id_of(answer.headers)
     return error
+
+
+def _hide_key(error: ModelError, plain: HttpRequest, signed: HttpRequest) -> None:
+    """Some servers repeat the key that they refuse: take it out of what the error says."""
+    for name, value in signed.headers.items():
+        secret = value.split(" ", 1)[-1].strip()
+        if len(secret) >= 6 and plain.headers.get(name) != value:
+            for field in ("message", "body", "code"):
+                text = getattr(error, field)
+                if text and secret in text:
+                    setattr(error, field, text.replace(secret, "**********"))
+            error.args = (error.message, *error.args[1:])
 
 
 def _decoded(

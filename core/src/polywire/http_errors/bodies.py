@@ -8,9 +8,10 @@ codecs: objects nested or not, lists, bare strings, JSON inside a message, valid
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -20,8 +21,9 @@ from polywire.http_errors.delays import parse_duration
 __all__ = ["ErrorDetails", "parse_body", "read_error", "readable_body", "summarize_body"]
 
 _SUMMARY_LENGTH = 200
+_JSON = json.JSONDecoder()  # of the standard library, because it can begin in the middle of a text
 _BODY_LENGTH = 2000
-_MAX_DEPTH = 4
+_MAX_DEPTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def summarize_body(body: bytes) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return _short(_text_of_page(value) if _looks_like_page(value) else value)
+        return _short(read_error(value).message or value)
     return _short(read_error(value).message or body.decode("utf-8", "replace"))
 
 
@@ -126,20 +128,16 @@ def _read(value: Any, depth: int) -> ErrorDetails:
 
 def _read_text(text: str, depth: int) -> ErrorDetails:
     """A message; or JSON in a string, as gateways make it of the answer that they got."""
-    start = re.search(r"[\[{]", text)
-    if start and '"' in text:
-        candidates = [text.strip()]
-        if start.start():
-            candidates.append(text[start.start() :].strip())  # "upstream said: {…}"
-        for candidate in candidates:
-            try:
-                value = msgspec.json.decode(candidate)
-            except (msgspec.DecodeError, RecursionError):
-                continue
-            inner = _read(value, depth + 1)
-            if inner.message:
-                return inner
-            break
+    start = re.search(r"[\[{]\s*[\"{\[]", text)
+    if start:
+        try:
+            value, _ = _JSON.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            value = None
+        inner = _read(value, depth + 1)
+        if inner.message:
+            said_before = text[: start.start()].strip().rstrip(":- ")  # "upstream answered 400: {…}"
+            return replace(inner, message=f"{said_before}: {inner.message}") if said_before else inner
     if _looks_like_page(text):
         text = _text_of_page(text)
     text = text.strip()
@@ -171,6 +169,12 @@ def _read_object(body: Mapping[str, Any], depth: int) -> ErrorDetails:
     if message and isinstance(location, (list, tuple)):
         message = f"{'.'.join(str(part) for part in location)}: {message}"
     words = (*inner.words, *_words_of(body))
+    origin = body.get("metadata")
+    if isinstance(origin, Mapping) and origin.get("raw"):  # a router passes on what the service behind it said
+        raw = _read(origin["raw"], depth + 1)
+        words = (*raw.words, *words)
+        if raw.message and raw.message != message:
+            message = f"{message}: {raw.message}" if message else raw.message
     status = inner.status if inner.status is not None else _status_of(body)
     code = inner.code or _code_of(body)
     retry_after = inner.retry_after if inner.retry_after is not None else _retry_delay(body)
@@ -208,11 +212,16 @@ def _words_of(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _code_of(body: Mapping[str, Any]) -> str | None:
+    """The word for the error. A number that only repeats the HTTP status says less than a word beside it."""
+    fallback: str | None = None
     for key in ("code", "error_code", "errorCode", "type", "status"):
         word = body.get(key)
         if isinstance(word, (str, int)) and not isinstance(word, bool) and word not in ("", "error"):
-            return str(word)
-    return None
+            code = str(word)
+            if not (code.isdigit() and len(code) == 3):
+                return code
+            fallback = fallback or code
+    return fallback
 
 
 def _status_of(body: Mapping[str, Any]) -> int | None:

@@ -37,6 +37,8 @@ __all__ = [
 REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-requestid", "x-correlation-id", "x-amzn-requestid", "x-trace-id")
 """Where servers put their id for a call, the usual one first."""
 
+_MESSAGE_LENGTH = 2000
+
 _STATUS_KINDS = {
     400: "bad_request",
     401: "authentication",
@@ -60,10 +62,6 @@ _STATUS_KINDS = {
     498: "overloaded",  # capacity of a flexible tier is used up
     499: "bad_request",  # the call was cancelled
     501: "bad_request",
-    503: "overloaded",
-    504: "timeout",
-    522: "timeout",
-    524: "timeout",
     529: "overloaded",
 }
 
@@ -166,6 +164,16 @@ _CONTEXT_LENGTH_PHRASES = (
     "maximum prompt length",
     "range of input length",
 )
+_QUOTA_PHRASES = ("credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits")
+_OTHER_PHRASES = (
+    ("overloaded", "overloaded"),
+    ("at capacity", "overloaded"),
+    ("rate limit", "rate_limit"),
+    ("too many requests", "rate_limit"),
+    ("timed out", "timeout"),
+)
+"""Looked for only where there is neither a known word nor a status."""
+
 _NO_CONTEXT_LENGTH = frozenset({"rate_limit", "quota", "overloaded", "authentication", "permission", "content_filter"})
 
 
@@ -218,8 +226,9 @@ def error_from_response(
         kinds: the vendor's own words and the kind (`polywire.errors`) each stands for; they win over the shared ones.
         request_id: the vendor's id for the call; else found in the headers or the body.
     """
-    details = read_error(parse_body(response.body))
-    summary = message or details.message or summarize_body(response.body)
+    value = parse_body(response.body)
+    details = read_error(value)
+    summary = message or (None if isinstance(value, str) else details.message) or summarize_body(response.body)
     if 300 <= response.status < 400:
         summary = _redirect_message(response)
     return _make(
@@ -293,6 +302,8 @@ def _make(
     kinds: Mapping[str, str],
     request_id: str | None,
 ) -> ModelError:
+    if len(message) > _MESSAGE_LENGTH:
+        message = message[: _MESSAGE_LENGTH - 1] + "…"
     known_status = status if status is not None else own_status
     kind = _classify(message, words, known_status, kinds)
     rate_limits = parse_rate_limits(headers, received_at)
@@ -320,15 +331,22 @@ def _classify(message: str, words: tuple[str, ...], status: int | None, kinds: M
         if word in kinds:
             return kinds[word]
     by_status = kind_of_status(status) if status is not None else None
-    by_word = None
+    kind = None
     for word in words:
-        kind = SHARED_KINDS.get(word)
-        if kind is not None and (word not in _GENERAL_WORDS or by_status is None):
-            by_word = kind
+        known = SHARED_KINDS.get(word)
+        if known is not None and (word not in _GENERAL_WORDS or by_status is None):
+            kind = known
             break
-    kind = by_word or by_status or "server"
+    lowered = message.lower()
+    if kind is None and by_status is None:
+        kind = next((found for phrase, found in _OTHER_PHRASES if phrase in lowered), None)
+    if status == 413 and kind not in ("context_length", "quota"):
+        kind = "bad_request"  # some call it a rate limit, but a request too large stays too large
+    kind = kind or by_status or "server"
     if kind not in _NO_CONTEXT_LENGTH and speaks_of_context_length(message):
         return "context_length"
+    if kind == "bad_request" and any(phrase in lowered for phrase in _QUOTA_PHRASES):
+        return "quota"
     return kind
 
 

@@ -92,7 +92,7 @@ def parse_reset(text: str, now: float) -> float | None:
     return None if moment is None else _sensible(max(0.0, moment - now))
 
 
-_BUCKET = re.compile(r"(?P<prefix>.*?)(?:rate|token)limit-(?P<rest>.+)")
+_BUCKET = re.compile(r".*?(?P<kind>rate|token)limit-(?P<rest>.+)")
 _FIELDS = ("limit", "remaining", "reset")
 
 
@@ -113,8 +113,8 @@ def parse_rate_limits(headers: Mapping[str, str], now: float) -> dict[str, dict[
         field = next((word for word in (words[0], words[-1]) if word in _FIELDS), None)
         if field is None:
             continue
-        words.remove(field) if words[0] == field else words.pop()
-        bucket = "-".join(words)
+        words = words[1:] if words[0] == field else words[:-1]
+        bucket = "-".join(words) or ("tokens" if match["kind"] == "token" else "")
         number: float | None
         if field == "reset":
             number = parse_reset(value, now)
