@@ -12,16 +12,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from polywire.policy.breaker import CircuitBreaker as CircuitBreaker
     from polywire.policy.deadline import DeadlinePolicy as DeadlinePolicy
+    from polywire.policy.fallback import FallbackPolicy as FallbackPolicy
+    from polywire.policy.limit import LimitPolicy as LimitPolicy
     from polywire.policy.model import PolicyModel as PolicyModel
     from polywire.policy.observers import CallEvent as CallEvent, Observer as Observer
     from polywire.policy.plans import Plan as Plan, Policy as Policy, Proceed as Proceed, Sleep as Sleep
     from polywire.policy.retry import RetryPolicy as RetryPolicy
     from polywire.policy.runtime import Runtime as Runtime
+    from polywire.policy.turns import LimitTimeout as LimitTimeout
 
 _HOMES = {
     "CallEvent": "observers",
+    "CircuitBreaker": "breaker",
     "DeadlinePolicy": "deadline",
+    "FallbackPolicy": "fallback",
+    "LimitPolicy": "limit",
+    "LimitTimeout": "turns",
     "Observer": "observers",
     "Plan": "plans",
     "Policy": "plans",
@@ -34,7 +42,11 @@ _HOMES = {
 
 __all__ = [
     "CallEvent",
+    "CircuitBreaker",
     "DeadlinePolicy",
+    "FallbackPolicy",
+    "LimitPolicy",
+    "LimitTimeout",
     "Observer",
     "Plan",
     "Policy",

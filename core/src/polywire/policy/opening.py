@@ -76,17 +76,18 @@ class Open:
 
     def run(self) -> ChatResponse | Opened:
         call = self.call
+        request = call.timed_request()
         call.record.attempts += 1
         if call.streaming:
-            return _open_stream(call)
-        return call.model.do_chat(call.timed_request())
+            return _open_stream(call, request)
+        return call.model.do_chat(request)
 
     async def arun(self) -> ChatResponse | Opened:
         call = self.call
+        left = call.remaining()
         call.record.attempts += 1
         if call.streaming:
             return await _aopen_stream(call)
-        left = call.remaining()
         if left is None:
             return await call.model.do_achat(call.request)
         scope = asyncio.timeout(left)
@@ -136,8 +137,7 @@ def _has_content(batch: Sequence[StreamEvent]) -> bool:
     return any(type(event) in CONTENT_EVENTS for event in batch)
 
 
-def _open_stream(call: Call) -> Opened:
-    request = call.timed_request()
+def _open_stream(call: Call, request: ChatRequest) -> Opened:
     model = call.model
     watch: Watch | None = None
     source: EventSource = (
@@ -186,10 +186,10 @@ async def _aopen_stream(call: Call) -> Opened:
                     break
         if watch is not None:
             watch.content_has_come()
-    except BaseException:
+    except BaseException as error:
         if watch is not None:
             watch.close()
-        if source is not None:
+        if source is not None and not isinstance(error, GeneratorExit):
             await source.aclose()
         raise
     return Opened(call, source, held, watch)

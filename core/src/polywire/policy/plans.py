@@ -26,8 +26,9 @@ from polywire.responses import ChatResponse
 if TYPE_CHECKING:
     from polywire.policy.calls import Call
     from polywire.policy.opening import Opened
+    from polywire.policy.runtime import Waiter
 
-__all__ = ["Effect", "Plan", "Policy", "Proceed", "Result", "Sleep", "arun", "compose", "run"]
+__all__ = ["Effect", "Plan", "Policy", "Proceed", "Result", "Sleep", "WaitFor", "arun", "compose", "run"]
 
 Result: TypeAlias = "ChatResponse | Opened"
 Plan: TypeAlias = "Generator[Effect, Any, Result]"
@@ -49,6 +50,23 @@ class Policy(Protocol):
 
     def __call__(self, call: Call, proceed: Proceed, /) -> Plan:
         """Return the plan for one call."""
+
+
+class WaitFor:
+    """Wait until `waiter` is notified, or `seconds` have passed; `None` waits without end."""
+
+    __slots__ = ("call", "seconds", "waiter")
+
+    def __init__(self, call: Call, waiter: Waiter, seconds: float | None) -> None:
+        self.call = call
+        self.waiter = waiter
+        self.seconds = seconds
+
+    def run(self) -> None:
+        self.call.runtime.wait(self.waiter, self.seconds)
+
+    async def arun(self) -> None:
+        await self.call.runtime.await_(self.waiter, self.seconds)
 
 
 class Sleep:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from polywire.policy.calls import Call
 
-__all__ = ["RetryPolicy"]
+__all__ = ["RetryPolicy", "asked_wait"]
 
 
 class RetryPolicy:
@@ -102,7 +102,7 @@ class RetryPolicy:
         def stop(state: RetryCallState) -> bool:
             if state.attempt_number >= self.attempts:
                 return True
-            asked = _asked_wait(failures[-1])
+            asked = asked_wait(failures[-1])
             resume = call.runtime.now() + wait(state)
             return (
                 (asked is not None and asked > self.max_wait)
@@ -132,7 +132,7 @@ class RetryPolicy:
         raise AssertionError(msg)
 
     def _wait(self, error: ModelError, formula: float, random: Callable[[], float]) -> float:
-        asked = _asked_wait(error)
+        asked = asked_wait(error)
         if asked is not None:
             return asked + random() * min(1.0, asked / 10)
         return formula * (1 - self.jitter * random())
@@ -142,7 +142,7 @@ def _is_retryable(error: BaseException) -> bool:
     return isinstance(error, ModelError) and error.retryable
 
 
-def _asked_wait(error: ModelError) -> float | None:
+def asked_wait(error: ModelError) -> float | None:
     """What the server asks to wait; nonsense counts as absent."""
     seconds: Any = error.retry_after
     if seconds is None or not isinstance(seconds, (int, float)) or not math.isfinite(seconds) or seconds < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random as _random
 import threading
 import time
@@ -93,11 +94,19 @@ class Runtime:
             if not waiter.ready:
                 self._sleep(max(0.0, seconds))
             return
-        event = threading.Event()
-        waiter.waker = event.set
+        # A bare lock, not an event: an event holds a lock of its own while it works, and a finaliser that runs in the
+        # middle of that and wakes this very waiter would hang.
+        gate = threading.Lock()
+        gate.acquire()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # woken already
+                gate.release()
+
+        waiter.waker = wake
         try:
             if not waiter.ready:
-                event.wait(seconds)
+                gate.acquire(timeout=-1 if seconds is None else min(max(0.0, seconds), threading.TIMEOUT_MAX))
         finally:
             waiter.waker = None
 
