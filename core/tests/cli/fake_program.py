@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +21,9 @@ def echo(request: ChatRequest) -> Iterator[Any]:
 
 def stuck(_: ChatRequest) -> Iterator[Any]:
     yield TextDelta("started", 0)
-    signal.pause()
+    while True:
+        # In turns, so that a signal that comes just before the wait is seen as well.
+        threading.Event().wait(0.05)
 
 
 def endless(_: ChatRequest) -> Iterator[Any]:

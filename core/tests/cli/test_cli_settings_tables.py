@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr
 
 from polywire.cli.settings_tables import Setting, settings_of, type_text
+from polywire.plugins.durations import Duration
 
 
 class Colour(StrEnum):
@@ -50,6 +51,53 @@ def test_each_setting_has_its_type_default_and_meaning() -> None:
         Setting("inner", "table {depth, width}", "{depth = 1}", ""),
         Setting("wait", "duration", '"90s"', ""),
     ]
+
+
+class Documented(BaseModel):
+    """
+    A table that says what its keys mean in its own words.
+
+    Attributes:
+        region: where it runs;
+            one of several.
+        tier (str): what it costs.
+
+    More words: that are no attribute.
+    """
+
+    region: str = "eu"
+    tier: str = "free"
+    other: int = 0
+
+
+def test_what_a_setting_means_is_read_from_the_docstring_too() -> None:
+    assert {setting.name: setting.description for setting in settings_of(Documented)} == {
+        "region": "where it runs; one of several.",
+        "tier": "what it costs.",
+        "other": "",
+    }
+
+
+class Outer(BaseModel):
+    inner: Inner | None = None
+    plain: int = 0
+
+
+def test_a_table_inside_a_table_can_be_told_key_by_key() -> None:
+    assert [setting.name for setting in settings_of(Outer)] == ["inner", "plain"]
+    assert list(settings_of(Outer, deep=True)) == [
+        Setting("inner.depth", "whole number", "1", ""),
+        Setting("inner.width", "whole number", "", ""),
+        Setting("plain", "whole number", "0", ""),
+    ]
+
+
+def test_durations_are_told_as_such() -> None:
+    class Timed(BaseModel):
+        wait: Duration = 3.0
+        pause: Duration | None = None
+
+    assert [setting.type for setting in settings_of(Timed)] == ["duration", "duration"]
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,9 @@ class AnswerView:
                             pending = False
                         if not text_open:
                             terminal.end_error_line()
-                        terminal.write(event.text)
+                        # Before the text is out: Ctrl-C may come in between, and the line would stay open.
                         text_open = not event.text.endswith("\n")
+                        terminal.write(event.text)
                     elif type(event) is ThinkingDelta and self._thinking:
                         if pending:
                             terminal.clear_pending()

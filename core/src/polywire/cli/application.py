@@ -8,9 +8,10 @@ called, and the list of commands needs only its name.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -164,9 +165,12 @@ def _build() -> Any:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; see `ExitCode`."""
     debug = "--debug" in _options(arguments)
+    with _log_on_stderr() if debug else contextlib.nullcontext():
+        return _run(arguments, debug=debug)
+
+
+def _run(arguments: Sequence[str], *, debug: bool) -> int:
     try:
-        if debug:
-            _log_to_stderr()
         command = _build()
         # Not `command.main`, which turns a broken pipe and Ctrl-C into codes of its own.
         with command.make_context("polywire", list(arguments)) as context:
@@ -236,11 +240,18 @@ def _point_at(stream: Any, descriptor: int) -> None:
         return
 
 
-def _log_to_stderr() -> None:
+@contextlib.contextmanager
+def _log_on_stderr() -> Iterator[None]:
     import logging
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(relativeCreated)6d ms %(name)s %(levelname)s %(message)s"))
     logger = logging.getLogger("polywire")
+    level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

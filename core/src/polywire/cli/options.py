@@ -52,7 +52,9 @@ def silence_log() -> None:
     """
     import logging
 
-    logging.getLogger("polywire").addHandler(logging.NullHandler())
+    logger = logging.getLogger("polywire")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager

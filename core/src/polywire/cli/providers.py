@@ -73,7 +73,11 @@ def _setting_lines(settings: tuple[Setting, ...]) -> list[str]:
     types = max((len(each.type) for each in settings if len(each.type) <= 40), default=0)
     lines = []
     for each in settings:
-        default = f"= {each.default}" if each.default and each.default != "required" else each.default
+        default = each.default
+        if default.startswith("$"):
+            default = f"from {default}"
+        elif default and default != "required":
+            default = f"= {default}"
         lines.append(f"    {each.name.ljust(names)}  {each.type.ljust(types)}  {default}".rstrip())
     return lines
 

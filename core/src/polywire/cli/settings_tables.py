@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -35,6 +37,7 @@ def settings_of(model: Any, *, deep: bool = False) -> Iterator[Setting]:
 
     With `deep`, a table inside it is told key by key, as `retry.attempts`, which TOML reads too.
     """
+    described = _attributes(model.__doc__ or "")
     for name, info in model.model_fields.items():
         inner = _table_of(info.annotation) if deep else None
         if inner is not None:
@@ -45,7 +48,7 @@ def settings_of(model: Any, *, deep: bool = False) -> Iterator[Setting]:
             name=info.alias or name,
             type="duration" if _is_duration(info.metadata) else type_text(info.annotation),
             default="required" if info.is_required() else _default_text(info),
-            description=" ".join((info.description or "").split()),
+            description=" ".join((info.description or described.get(name, "")).split()),
         )
 
 
@@ -81,6 +84,23 @@ def type_text(annotation: Any) -> str:
             return f"table {{{', '.join(annotation.model_fields)}}}"
         return annotation.__name__
     return str(annotation).removeprefix("typing.")
+
+
+def _attributes(docstring: str) -> dict[str, str]:
+    """Read the `Attributes:` section of a class's docstring: where many authors say what a setting means."""
+    _, found, section = inspect.cleandoc(docstring).partition("Attributes:\n")
+    attributes: dict[str, str] = {}
+    name = ""
+    for line in section.splitlines() if found else ():
+        if line and not line.startswith(" "):
+            break
+        start = re.match(r" {4}(\w+)(?: \([^)]*\))?: (.*)", line)
+        if start is not None:
+            name = start[1]
+            attributes[name] = start[2]
+        elif name and line.strip():
+            attributes[name] += " " + line.strip()
+    return attributes
 
 
 def _table_of(annotation: Any) -> Any:
