@@ -1,0 +1,352 @@
+"""`ToolService`: tools in, a closed loop out, the same on every model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, closing
+from dataclasses import replace
+from typing import Any, Literal
+
+from polywire.errors import did_you_mean
+from polywire.events import events_of
+from polywire.messages import Message
+from polywire.models import ChatInput, ChatModel, StreamingChatModel, fold_request
+from polywire.requests import ChatRequest, ToolSpecification
+from polywire.tools.approval import BeforeCall
+from polywire.tools.calls import CallDesk
+from polywire.tools.failures import ErrorHandler
+from polywire.tools.loop import Answered, AskModel, LoopState, RunCalls, tool_loop
+from polywire.tools.outcome import ToolChatResult, ToolEvent, ToolExecutionEnd, ToolExecutionStart
+from polywire.tools.running import arun_calls, require_no_loop, run_awaitable, run_calls
+from polywire.tools.streaming import AsyncToolStream, ToolStream
+from polywire.tools.tool import Tool, as_tools
+
+__all__ = ["ToolService"]
+
+_SIDE_BY_SIDE = 32
+"""At most so many calls run at once where `parallel` is simply on."""
+
+
+class ToolService:
+    """
+    Runs a model and its tools until the model calls nothing more.
+
+    Thread-safe: a service holds no run; each call makes its own.
+
+    Args:
+        tools: functions, methods, callable objects, `Tool`s, instances with `@tool` methods, or pairs of a
+            `ToolSpecification` and its executor.
+        max_round_trips: at most so many calls of the model in one run.
+        parallel: run the calls of a turn side by side; a number is how many at once. Results keep the order of calls.
+        timeout: seconds one call may take, where the tool sets no limit of its own. An async tool is cancelled; the thread
+            of a sync one runs on, and its result is dropped.
+        before_call: asked before each call that would run; approves, refuses or changes it. Tools with
+            `requires_approval` are refused where there is none.
+        on_arguments_error: told of arguments that are no JSON object or do not fit. By default the model is told.
+        on_execution_error: told of every other failure (unknown tool, exception, timeout, refusal, a result that is
+            not JSON). By default the model is told. `raise_error` makes either raise.
+        max_result_characters: longer text of a result is cut, visibly; `None`: sent whole.
+        tool_output: how results are treated. `"data"`: one sentence in the system text says that they are data and not
+            instructions, and each result is marked so in its `extras`. `"delimited"`: their text is sent between
+            `<tool_output>` marks as well. `"trusted"`: neither. This lowers the risk of injected instructions and does
+            not remove it: a model may still follow them, so give tools that can do harm `requires_approval`.
+        clock: tells seconds; for durations and time limits.
+
+    Raises:
+        TypeError, ValueError: something is no tool, or two tools have one name.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Any] | Any = (),
+        *,
+        max_round_trips: int = 100,
+        parallel: bool | int = False,
+        timeout: float | None = None,
+        before_call: BeforeCall | None = None,
+        on_arguments_error: ErrorHandler | None = None,
+        on_execution_error: ErrorHandler | None = None,
+        max_result_characters: int | None = None,
+        tool_output: Literal["data", "delimited", "trusted"] = "data",
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        if isinstance(max_round_trips, bool) or not isinstance(max_round_trips, int) or max_round_trips < 1:
+            msg = f"max_round_trips must be an int of at least 1, not {max_round_trips!r}"
+            raise ValueError(msg)
+        if timeout is not None and timeout <= 0:
+            msg = f"timeout must be more than 0 seconds, not {timeout}"
+            raise ValueError(msg)
+        if tool_output not in {"data", "delimited", "trusted"}:
+            msg = f"tool_output {tool_output!r}{did_you_mean(tool_output, ('data', 'delimited', 'trusted'))}"
+            raise ValueError(msg)
+        if max_result_characters is not None and max_result_characters < 0:
+            msg = f"max_result_characters must not be negative, not {max_result_characters}"
+            raise ValueError(msg)
+        self._tools: dict[str, Tool] = {}
+        self._max_round_trips = max_round_trips
+        self._parallel = _SIDE_BY_SIDE if parallel is True else max(1, int(parallel))
+        self._timeout = timeout
+        self._before_call = before_call
+        self._on_arguments_error = on_arguments_error
+        self._on_execution_error = on_execution_error
+        self._max_result_characters = max_result_characters
+        self._tool_output = tool_output
+        self._clock = clock
+        self.add(tools)
+
+    def __repr__(self) -> str:
+        return f"ToolService({', '.join(self._tools)})"
+
+    def add(self, *tools: Any) -> None:
+        """
+        Add tools.
+
+        Raises:
+            TypeError: an item is no tool.
+            ValueError: there is one of that name already.
+        """
+        for item in tools:
+            for each in as_tools(item):
+                name = each.specification.name
+                if name in self._tools:
+                    msg = f"there are two tools named {name!r}"
+                    raise ValueError(msg)
+                self._tools[name] = each
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, in the order they were added."""
+        return tuple(self._tools.values())
+
+    @property
+    def specifications(self) -> tuple[ToolSpecification, ...]:
+        """The tools as the model sees them."""
+        return tuple(each.specification for each in self._tools.values())
+
+    def chat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> ToolChatResult:
+        """
+        Run the loop to its end.
+
+        Args:
+            model: any model.
+            request: what `ChatModel.chat` takes. A forced `tool_choice` holds for the first round.
+            context: handed to tools with a `ToolContext` parameter, as `.value`; the model never sees it.
+            transcript: a list that always holds the history so far. It is closed at every moment, so that a run that
+                was cancelled or failed can be continued from it.
+            **parameters: as for `ChatModel.chat`.
+
+        Raises:
+            ModelError: a call of the model failed.
+            ToolLoopLimit: the rounds are used up; carries the result so far.
+            PolywireError: an async tool, or hook, is to be run while an event loop is running in this thread.
+        """
+        state = self._state(request, context, transcript, parameters)
+        self._require_sync()
+        steps = tool_loop(state)
+        answer: Any = None
+        try:
+            while True:
+                try:
+                    step = steps.send(answer)
+                except StopIteration as end:
+                    result: ToolChatResult = end.value
+                    return result
+                answer = None
+                if isinstance(step, AskModel):
+                    answer = model.chat(step.request)
+                elif isinstance(step, RunCalls):
+                    with closing(run_calls(state.desk, step.calls, self._parallel)) as executions:
+                        for execution in executions:
+                            state.answer(execution)
+                elif not isinstance(step, Answered):
+                    answer = run_awaitable(step, "the hook before_call")
+        except BaseException:
+            state.abandon()
+            raise
+
+    async def achat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> ToolChatResult:
+        """Run the loop to its end. As `chat`; sync tools run in threads, with the caller's context variables."""
+        state = self._state(request, context, transcript, parameters)
+        steps = tool_loop(state)
+        answer: Any = None
+        try:
+            while True:
+                try:
+                    step = steps.send(answer)
+                except StopIteration as end:
+                    result: ToolChatResult = end.value
+                    return result
+                answer = None
+                if isinstance(step, AskModel):
+                    answer = await model.achat(step.request)
+                elif isinstance(step, RunCalls):
+                    async with aclosing(arun_calls(state.desk, step.calls, self._parallel)) as executions:
+                        async for execution in executions:
+                            state.answer(execution)
+                elif not isinstance(step, Answered):
+                    answer = await step
+        except BaseException:
+            state.abandon()
+            raise
+
+    def stream(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> ToolStream:
+        """
+        Run the loop as a stream of the model's events and the tools'.
+
+        Takes what `chat` takes. A model that cannot stream gives the events of its whole answers. `.result` is there once
+        the stream has ended.
+        """
+        state = self._state(request, context, transcript, parameters)
+        outcome: list[ToolChatResult] = []
+        return ToolStream(state, self._told(model, state, outcome), outcome)
+
+    def astream(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> AsyncToolStream:
+        """Run the loop as an async stream. As `stream`; no `await` needed."""
+        state = self._state(request, context, transcript, parameters)
+        outcome: list[ToolChatResult] = []
+        return AsyncToolStream(state, self._atold(model, state, outcome), outcome)
+
+    def _told(self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult]) -> Iterator[ToolEvent]:
+        self._require_sync()
+        steps = tool_loop(state)
+        answer: Any = None
+        try:
+            while True:
+                try:
+                    step = steps.send(answer)
+                except StopIteration as end:
+                    outcome.append(end.value)
+                    return
+                answer = None
+                if isinstance(step, AskModel):
+                    if isinstance(model, StreamingChatModel):
+                        with model.stream(step.request) as stream:
+                            yield from stream
+                            answer = stream.response
+                    else:
+                        answer = model.chat(step.request)
+                        yield from events_of(answer)
+                elif isinstance(step, RunCalls):
+                    for ready in step.calls:
+                        yield ToolExecutionStart(ready.call, state.round)
+                    with closing(run_calls(state.desk, step.calls, self._parallel)) as executions:
+                        for execution in executions:
+                            state.answer(execution)
+                            yield ToolExecutionEnd(execution)
+                elif isinstance(step, Answered):
+                    yield ToolExecutionEnd(step.execution)
+                else:
+                    answer = run_awaitable(step, "the hook before_call")
+        except BaseException:
+            state.abandon()
+            raise
+
+    async def _atold(
+        self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult]
+    ) -> AsyncIterator[ToolEvent]:
+        steps = tool_loop(state)
+        answer: Any = None
+        try:
+            while True:
+                try:
+                    step = steps.send(answer)
+                except StopIteration as end:
+                    outcome.append(end.value)
+                    return
+                answer = None
+                if isinstance(step, AskModel):
+                    if isinstance(model, StreamingChatModel):
+                        async with model.astream(step.request) as stream:
+                            async for event in stream:
+                                yield event
+                            answer = stream.response
+                    else:
+                        answer = await model.achat(step.request)
+                        for event in events_of(answer):
+                            yield event
+                elif isinstance(step, RunCalls):
+                    for ready in step.calls:
+                        yield ToolExecutionStart(ready.call, state.round)
+                    async with aclosing(arun_calls(state.desk, step.calls, self._parallel)) as executions:
+                        async for execution in executions:
+                            state.answer(execution)
+                            yield ToolExecutionEnd(execution)
+                elif isinstance(step, Answered):
+                    yield ToolExecutionEnd(step.execution)
+                else:
+                    answer = await step
+        except BaseException:
+            state.abandon()
+            raise
+
+    def _state(
+        self, request: ChatInput, context: Any, transcript: list[Message] | None, parameters: dict[str, Any]
+    ) -> LoopState:
+        folded = fold_request(request, **parameters)
+        desk = CallDesk(
+            dict(self._tools),
+            context,
+            self._before_call,
+            self._on_arguments_error,
+            self._on_execution_error,
+            self._timeout,
+            self._max_result_characters,
+            self._tool_output != "trusted",
+            self._clock,
+        )
+        return LoopState(self._with_tools(folded), desk, self._max_round_trips, self._tool_output, transcript)
+
+    def _with_tools(self, request: ChatRequest) -> ChatRequest:
+        own = self.specifications
+        others = []
+        for tool in request.parameters.tools or ():
+            if not isinstance(tool, ToolSpecification):
+                others.append(tool)
+            elif tool.name not in self._tools:
+                msg = f"the request offers the tool {tool.name!r}, which this service cannot run; add it with its function"
+                raise ValueError(msg)
+        if not own and not others:
+            return request
+        return request.with_parameters(replace(request.parameters, tools=(*own, *others)))
+
+    def _require_sync(self) -> None:
+        for each in self._tools.values():
+            if each.is_async:
+                require_no_loop(f"the tool {each.name!r}")
