@@ -12,7 +12,7 @@ of an unknown type, or that cannot be read, are kept whole as `OpaqueContent`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -105,29 +105,26 @@ def extras_of(block: Mapping[str, Any], typed: frozenset[str]) -> Mapping[str, A
     return {WIRE: rest} if rest else EMPTY
 
 
-def blocks_of(content: Any, where: str) -> Iterator[Mapping[str, Any]]:
+def blocks_of(content: Any, where: str) -> list[Mapping[str, Any]]:
     """
-    Iterate over a `content`'s blocks; a string is one text block, null is none.
+    Return a `content`'s blocks; a string is one text block, null is none.
 
     Raises:
         ProtocolError: it is something else; the message names `where`.
     """
     if content is None:
-        return
+        return []
     if isinstance(content, str):
-        yield {"type": "text", "text": content}
-        return
+        return [{"type": "text", "text": content}]
     if not isinstance(content, Sequence):
         msg = f"{where}: content must be a string or a list of blocks, not {type(content).__name__}"
         raise ProtocolError(msg)
     for index, block in enumerate(content):
-        if isinstance(block, str):
-            yield {"type": "text", "text": block}
-        elif isinstance(block, Mapping):
-            yield block
-        else:
+        # A dict first: asking whether something is a Mapping is slow, and histories are long.
+        if type(block) is not dict and not isinstance(block, (str, Mapping)):
             msg = f"{where}.content[{index}] must be an object, not {type(block).__name__}"
             raise ProtocolError(msg)
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
 
 
 def _cache_mark(block: Mapping[str, Any]) -> CacheMark | None:
@@ -163,6 +160,8 @@ def decode_content(block: Mapping[str, Any]) -> Content | None:
     match block.get("type"):
         case "text":
             text = block.get("text")
+            if len(block) == 2 and type(text) is str:
+                return TextContent(text) if text else None
             content = TextContent(text if isinstance(text, str) else "", _cache_mark(block), extras_of(block, _TEXT))
             return content if content.text or content.extras else None
         case "image":
@@ -230,7 +229,7 @@ def decode_call(
     identity, name = block.get("id"), block.get("name")
     name = name if isinstance(name, str) else ""
     value = wire_json.decode_object(arguments) if isinstance(arguments, str) else arguments
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         raw = value.get(INVALID_JSON) if len(value) == 1 else None
         # An empty input is all that is left of one that the end of the answer cut off.
         arguments = raw if isinstance(raw, str) and wire_json.decode_object(raw) is None else value

@@ -151,16 +151,20 @@ def _user(
     messages: list[Message],
     notices: list[Notice],
 ) -> None:
+    if type(content) is str and content:
+        messages.append(UserMessage(content, extras=extras))
+        return
     said: list[Content] = []
     results = 0
     for block in blocks_of(content, where):
         if block.get("type") == "tool_result" and isinstance(call_id := block.get("tool_use_id"), str) and call_id:
             results += 1
+            held = block.get("content")
             messages.append(
                 ToolResultMessage(
                     call_id,
                     names.get(call_id),
-                    decode_contents(block.get("content"), f"{where}.tool_result"),
+                    held if type(held) is str and held else decode_contents(held, where),
                     block.get("is_error") is True,
                     extras=extras_of(block, _RESULT),
                 )

@@ -70,16 +70,29 @@ _decode_event = msgspec.json.Decoder(_Event).decode
 
 
 class _Block:
-    """A block that has begun: its start, and the fragments so far."""
+    """
+    A block that has begun: its start, and the fragments so far.
 
-    __slots__ = ("citations", "fragments", "kind", "signature", "start")
+    `grows_by` is the type of the deltas that add to it, and `event` what each becomes; blocks of other kinds have none.
+    """
+
+    __slots__ = ("append", "citations", "event", "fragments", "grows_by", "kind", "signature", "start")
 
     def __init__(self, kind: str, start: dict[str, Any]) -> None:
         self.kind = kind
         self.start = start
         self.fragments: list[str] = []
+        self.append = self.fragments.append
         self.signature: list[str] = []
         self.citations: list[Any] = []
+        self.grows_by, self.event = _GROWTH.get(kind, (None, TextDelta))
+
+
+_GROWTH: dict[str, tuple[str | None, type[TextDelta | ThinkingDelta | ToolCallDelta]]] = {
+    "text": ("text_delta", TextDelta),
+    "thinking": ("thinking_delta", ThinkingDelta),
+    "tool_use": ("input_json_delta", ToolCallDelta),
+}
 
 
 class AnthropicStreamDecoder:
@@ -109,30 +122,16 @@ class AnthropicStreamDecoder:
             event = _decode_event(frame.data)
         except msgspec.MsgspecError:
             return self._feed_any(frame)
-        if event.type == "content_block_delta" and event.delta is not None:
-            delta = event.delta
+        delta = event.delta
+        if delta is not None and event.type == "content_block_delta":
             index = event.index
             block = self._blocks.get(index)
-            if block is not None:
-                kind = delta.type
-                if kind == "text_delta" and block.kind == "text":
-                    text = delta.text
-                    if text:
-                        block.fragments.append(text)
-                        return (TextDelta(text, index),)
+            if block is not None and delta.type == block.grows_by:
+                text = delta.text or delta.partial_json or delta.thinking
+                if not text:
                     return ()
-                if kind == "input_json_delta" and block.kind == "tool_use":
-                    text = delta.partial_json
-                    if text:
-                        block.fragments.append(text)
-                        return (ToolCallDelta(text, index),)
-                    return ()
-                if kind == "thinking_delta" and block.kind == "thinking":
-                    text = delta.thinking
-                    if text:
-                        block.fragments.append(text)
-                        return (ThinkingDelta(text, index),)
-                    return ()
+                block.append(text)
+                return (block.event(text, index),)
         return self._feed_any(frame)
 
     def finish(self) -> Sequence[StreamEvent]:
