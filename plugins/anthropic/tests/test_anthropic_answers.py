@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from polywire.codec import Encoded, Headers, HttpResponse
 from polywire.contents import OpaqueContent, TextContent, ThinkingContent
@@ -328,6 +330,55 @@ def test_a_stream_and_a_plain_answer_are_the_same(content: Any, blocks: Any, rea
     streamed = read_stream(start(), *[event for events in blocks for event in events], *end(reason))
 
     assert streamed == plain
+
+
+words = st.text(st.characters(codec="utf-8"), max_size=12)
+
+
+@st.composite
+def answers(draw: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The same random blocks whole, and as a stream that is cut into deltas anywhere."""
+
+    def pieces(text: str) -> list[str]:
+        cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=3)))
+        return [text[start:stop] for start, stop in itertools.pairwise([0, *cuts, len(text)])]
+
+    whole: list[dict[str, Any]] = []
+    streamed: list[dict[str, Any]] = []
+    for index in range(draw(st.integers(0, 5))):
+        match draw(st.sampled_from(["text", "thinking", "tool_use", "redacted_thinking", "hologram"])):
+            case "text":
+                text = draw(words)
+                begun, *rest = pieces(text)
+                whole.append({"type": "text", "text": text})
+                streamed += block(index, {"type": "text", "text": begun}, *map(text_delta, rest))
+            case "thinking":
+                text, seal = draw(words), draw(words)
+                deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(text)]
+                deltas += [{"type": "signature_delta", "signature": piece} for piece in pieces(seal)]
+                whole.append({"type": "thinking", "thinking": text, "signature": seal})
+                streamed += block(index, {"type": "thinking", "thinking": "", "signature": ""}, *deltas)
+            case "tool_use":
+                value = draw(
+                    st.dictionaries(words, st.none() | st.booleans() | words | st.integers(-(2**53), 2**53), max_size=3)
+                )
+                head = {"type": "tool_use", "id": draw(words), "name": draw(words)}
+                text = json.dumps(value, ensure_ascii=draw(st.booleans()), indent=draw(st.none() | st.just(1)))
+                whole.append({**head, "input": value})
+                streamed += block(index, {**head, "input": {}}, *map(input_delta, pieces(text)))
+            case kind:
+                opaque = {"type": kind, "data": draw(words)}
+                whole.append(opaque)
+                streamed += block(index, opaque)
+    return whole, streamed
+
+
+@settings(max_examples=150, deadline=None)
+@given(answers(), st.sampled_from(["end_turn", "tool_use", "max_tokens", "refusal", "pause_turn"]))
+def test_random_answers_are_the_same_in_both_forms(answer: Any, reason: str) -> None:
+    whole, streamed = answer
+
+    assert read_stream(start(), *streamed, *end(reason)) == read_plain(plain_body(whole, reason))
 
 
 def test_blocks_side_by_side_are_told_apart_by_their_index() -> None:

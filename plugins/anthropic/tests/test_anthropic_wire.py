@@ -209,6 +209,8 @@ def test_a_request_reads_into_the_values() -> None:
         {"temperature": 0.2, "top_p": 0.9},
         {"stop_sequences": ["a", "b"]},
         {"max_tokens": 0},
+        {"stream": True},
+        {"stream": False},
         {"cache_control": {"type": "ephemeral"}, "speed": "fast", "inference_geo": "us"},
         {"context_management": {"edits": []}, "mcp_servers": []},
     ],

@@ -37,7 +37,7 @@ __all__ = ["decode_messages", "decode_request"]
 
 _MESSAGE = frozenset({"role", "content"})
 _RESULT = frozenset({"type", "tool_use_id", "content", "is_error"})
-_KEPT_AS_READ = ("thinking", "output_config", "temperature", "top_p")
+_KEPT_AS_READ = frozenset({"thinking", "output_config", "temperature", "top_p", "stream"})
 
 
 def decode_request(payload: Mapping[str, Any], notices: list[Notice]) -> ChatRequest:

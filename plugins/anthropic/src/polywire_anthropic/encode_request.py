@@ -159,6 +159,8 @@ def _write_as_read(
         if isinstance(output, Mapping) and output.get("effort") is not None:
             written["effort"] = output["effort"]
         _put(body, "output_config", written or None)
+    if "stream" in read:
+        body["stream"] = read["stream"]
     for name in ("temperature", "top_p"):
         if name in read and getattr(parameters, name) == read[name]:
             told.add(name)
