@@ -72,11 +72,12 @@ class Ticket(Waiter):
         permit: the permit, once it has its turn.
         error: what keeps it from ever having one.
         due: when it is worth asking again, on the limiter's clock; `None` while only others can bring it on.
+        expected: when its turn may come, where a limiter knows that without being asked again.
         limit: which limit holds it up: `requests per minute`, `tokens per minute`, `concurrency`, `pause`, `queue`.
         abandoned: nobody waits any more.
     """
 
-    __slots__ = ("abandoned", "before", "due", "error", "limit", "news", "permit", "tokens")
+    __slots__ = ("abandoned", "before", "due", "error", "expected", "limit", "news", "permit", "tokens")
 
     def __init__(self, tokens: int) -> None:
         super().__init__()
@@ -84,6 +85,7 @@ class Ticket(Waiter):
         self.permit: Permit | None = None
         self.error: Exception | None = None
         self.due: float | None = None
+        self.expected: float | None = None
         self.limit = "queue"
         self.abandoned = False
         self.news = False
