@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from polywire import wire_json
@@ -262,6 +262,3 @@ def value_text(value: Any) -> str:
 def result_text(result: ToolResultMessage) -> str:
     """Return what a result says, as text: a failure says that it is one."""
     return error_envelope(result) if result.is_error else result.text
-
-
-Factory = Callable[[int, str], str]

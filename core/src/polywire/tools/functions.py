@@ -31,6 +31,7 @@ from polywire.schemas.dialects import SchemaDialect
 from polywire.schemas.normalising import Normaliser
 from polywire.schemas.references import ReferenceTable
 from polywire.tool_specifications import ToolSpecification
+from polywire.tools.annotations import for_pydantic
 from polywire.tools.context import ToolContext
 from polywire.tools.docstrings import read_docstring
 
@@ -89,7 +90,7 @@ class FunctionInterface:
                 self._positional.append(name)
             if parameter.default is not parameter.empty:
                 self._defaults[name] = parameter.default
-            parameters[name] = (annotation, parameter.default)
+            parameters[name] = (for_pydantic(annotation), parameter.default)
         self._keys = {name: f"p{index}" for index, name in enumerate(parameters)}
         self._model, self.schema = _model_of(where, parameters, documentation.parameters)
         normaliser = Normaliser(SchemaDialect(), ReferenceTable(self.schema), lambda *_: None)
@@ -205,7 +206,7 @@ def _name(function: Any) -> str | None:
     return None if name == "<lambda>" else name
 
 
-def _docstring(function: Any) -> str | None:
+def _docstring(function: Any) -> Any:
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(function) or inspect.isclass(function):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -104,5 +103,3 @@ class ToolExecutionEnd(msgspec.Struct, frozen=True):
 
 ToolEvent: TypeAlias = StreamEvent | ToolExecutionStart | ToolExecutionEnd
 """What a streamed run is made of."""
-
-Results = Sequence[ToolExecution]
