@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,7 +14,7 @@ from polywire.errors import ProtocolError
 from polywire.framing.sse import SseFraming
 
 
-def read(*chunks: bytes, **arguments: int) -> list[tuple[str | None, bytes]]:
+def read(*chunks: bytes, **arguments: Any) -> list[tuple[str | None, bytes]]:
     framing = SseFraming(**arguments)
     frames: list[Frame] = []
     for chunk in chunks:

@@ -18,12 +18,23 @@ class CallLimits:
     Not shared: one for each call, made when it begins.
     """
 
-    __slots__ = ("_between", "_content", "_deadline", "_deadline_at", "_first_event", "_next_at", "fired", "watchdog")
+    __slots__ = (
+        "_between",
+        "_content",
+        "_deadline",
+        "_deadline_at",
+        "_first_event",
+        "_next_at",
+        "fired",
+        "reading",
+        "watchdog",
+    )
 
     def __init__(self, options: CallOptions, watchdog: Watchdog, *, stream: bool) -> None:
         now = watchdog.clock()
         self.watchdog = watchdog
         self.fired = False
+        self.reading = True
         self._content = False
         self._deadline = options.deadline
         self._deadline_at = None if options.deadline is None else now + options.deadline
@@ -46,9 +57,14 @@ class CallLimits:
         self._next_at = None if self._between is None else self.watchdog.clock() + self._between
 
     def resume(self) -> None:
-        """The consumer asks for more: time that it took itself does not count against the server."""
+        """The consumer asks for more. The time that it took itself counts for the deadline alone."""
+        self.reading = True
         if self._content and self._between is not None:
             self._next_at = self.watchdog.clock() + self._between
+
+    def pause(self) -> None:
+        """The consumer has got something: until it asks for more, nothing is cut off."""
+        self.reading = False
 
     @property
     def at(self) -> float | None:
@@ -64,14 +80,16 @@ class CallLimits:
 
     def expired(self) -> ModelTimeout | None:
         """Return the error for the limit that has run out, or `None`."""
-        now = self.watchdog.clock()
-        if self._deadline_at is not None and now >= self._deadline_at:
+        at = self.at
+        return self.timeout() if at is not None and self.watchdog.clock() >= at else None
+
+    def timeout(self) -> ModelTimeout:
+        """Return the error for the limit that comes next."""
+        if self._next_at is None or (self._deadline_at is not None and self._deadline_at <= self._next_at):
             return ModelTimeout(f"the call took longer than its deadline of {self._deadline:g} s")
-        if self._next_at is not None and now >= self._next_at:
-            if self._content:
-                return ModelTimeout(f"nothing more came for {self._between:g} s (between_events)")
-            return ModelTimeout(f"no content came within {self._first_event:g} s (first_event)")
-        return None
+        if self._content:
+            return ModelTimeout(f"nothing more came for {self._between:g} s (between_events)")
+        return ModelTimeout(f"no content came within {self._first_event:g} s (first_event)")
 
     def watch(self, abort: Callable[[], object]) -> Watch:
         """Call `abort` when a limit runs out, until the watch is cancelled."""
@@ -87,16 +105,22 @@ class Watch:
         self._limits = limits
         self._abort = abort
         self._alarm: Alarm | None = None
-        self._arm()
+        self.arm()
 
-    def _arm(self) -> None:
-        at = self._limits.at
-        if at is not None:
-            self._alarm = self._limits.watchdog.schedule(at, self._look)
+    def arm(self) -> None:
+        """Look when the next limit runs out; an alarm that rings earlier serves as well."""
+        at, alarm = self._limits.at, self._alarm
+        if at is None or (alarm is not None and not alarm.cancelled and alarm.at <= at):
+            return
+        if alarm is not None:
+            alarm.cancel()
+        self._alarm = self._limits.watchdog.schedule(at, self._look)
 
     def _look(self) -> None:
+        if not self._limits.reading:
+            return  # the next read arms it again
         if self._limits.expired() is None:
-            self._arm()  # content came meanwhile: there is more time
+            self.arm()  # content came meanwhile: there is more time
             return
         self._limits.fired = True
         self._abort()

@@ -211,7 +211,7 @@ class HttpChatModel(StreamingChatModel):
             except TimeoutError as error:
                 if isinstance(error, ModelTimeout) and limits.expired() is None:
                     raise
-                raise limits.expired() or ModelTimeout("the call took longer than its limit") from error
+                raise limits.timeout() from error
         if isinstance(answer, HttpStream) and not is_success(answer.status):
             answer = await answer.aread_whole(MAX_ERROR_BODY_BYTES)
         return self._received(answer)

@@ -11,7 +11,7 @@ How a stream ends:
 - The bytes end, or the connection breaks: the decoder says whether the answer was complete. It is not: the error is
   `StreamInterrupted`, with what broke the connection as its cause; or that error itself where nothing had been
   received. It is, for a finish reason was seen: the answer is complete, with a notice where the connection broke.
-- A limit of `CallOptions` ran out: `ModelTimeout`, whatever had been received.
+- A limit of `CallOptions` ran out: likewise, and where the answer was not complete the error is always `ModelTimeout`.
 - The decoder failed in a way that it should not: `ProtocolError`, with that as its cause.
 """
 
@@ -59,6 +59,7 @@ class _Reader:
         "_received",
         "_request_id",
         "_started",
+        "aborted",
         "ended",
         "limits",
         "stream",
@@ -80,6 +81,11 @@ class _Reader:
         self._received = False  # whether the decoder has given any event
         self._error: BaseException | None = None
         self.ended = False
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+        self.stream.abort()
 
     def take(self, chunk: bytes) -> Sequence[StreamEvent]:
         """Return the events that a chunk brings, perhaps none."""
@@ -96,8 +102,10 @@ class _Reader:
             self._fail(error if isinstance(error, PolywireError) else _caused(unreadable(error), error))
         return self._handed_over(events) if events else events
 
-    def end(self, broken: ModelError | None = None) -> Sequence[StreamEvent]:
-        """The bytes are over, or the connection is `broken`: return the last events."""
+    def end(self, broken: ModelError | None = None, *, by_limit: bool = False) -> Sequence[StreamEvent]:
+        """The bytes are over, or the connection is `broken`, or cut `by_limit`: return the last events."""
+        if broken is None and self.aborted:
+            broken = ConnectionFailed("the connection was cut from this side")
         self.ended = True
         events: list[StreamEvent] = []
         rest_error: Exception | None = None
@@ -118,7 +126,10 @@ class _Reader:
                 rest_error = error
             events += self._decoder.finish()
         except (StreamInterrupted, EmptyResponse) as error:
-            self._fail(self._interruption(error, broken, rest_error, bool(events)))
+            if broken is not None and (by_limit or not (self._received or events)):
+                self._fail(broken)
+            else:
+                self._fail(_interruption(error, broken or rest_error))
         except Exception as error:
             self._fail(error if isinstance(error, PolywireError) else _caused(unreadable(error), error))
         else:
@@ -129,28 +140,15 @@ class _Reader:
                 events.insert(at, notice)
         return self._handed_over(events) if events else events
 
-    def _interruption(
-        self,
-        error: StreamInterrupted | EmptyResponse,
-        broken: ModelError | None,
-        rest_error: Exception | None,
-        received: bool,
-    ) -> ModelError:
-        if broken is not None:
-            if not self._received and not received:
-                return broken
-            return _caused(StreamInterrupted(f"the stream broke off: {broken.message}"), broken)
-        if rest_error is not None:
-            if isinstance(error, EmptyResponse):
-                error = StreamInterrupted("the stream ended in the middle of its first frame")
-            return _caused(error, rest_error)
-        return error
-
     def fail(self, error: Exception) -> Sequence[StreamEvent]:
         """Reading the network failed; return what events there are all the same."""
-        if self.limits is not None and (timeout := self.limits.expired()) is not None:
-            self._fail(_caused(timeout, error))
-            return ()
+        limits = self.limits
+        if limits is not None:
+            timeout = limits.expired()
+            if timeout is None and isinstance(error, TimeoutError) and not isinstance(error, ModelError):
+                timeout = limits.timeout()  # the loop's clock was a little early
+            if timeout is not None:
+                return self.end(_caused(timeout, error), by_limit=True)
         if isinstance(error, (ConnectionFailed, ModelTimeout)):
             return self.end(error)
         self._fail(error)
@@ -185,6 +183,16 @@ class _Reader:
         return events
 
 
+def _interruption(error: StreamInterrupted | EmptyResponse, cause: Exception | None) -> ModelError:
+    if cause is None:
+        return error
+    if isinstance(cause, (ConnectionFailed, ModelTimeout)):
+        return _caused(StreamInterrupted(f"the stream broke off: {cause.message}"), cause)
+    if isinstance(error, EmptyResponse):
+        error = StreamInterrupted("the stream ended in the middle of its first frame")
+    return _caused(error, cause)
+
+
 def _caused(error: ModelError, cause: BaseException) -> ModelError:
     error.__cause__ = cause
     return error
@@ -204,20 +212,26 @@ class HttpSource:
     def read(self) -> Sequence[StreamEvent]:
         """Return the next events; an empty sequence is the end."""
         reader = self._reader
-        take, chunks = reader.take, self._chunks
+        limits, take, chunks = reader.limits, reader.take, self._chunks
+        if limits is not None:
+            limits.resume()
+            if self._watch is not None:
+                self._watch.arm()
         while not reader.ended:
             try:
-                chunk = next(chunks, None)
+                chunk = next(chunks, None) if limits is None or not limits.expired() else None
             except Exception as error:
                 events = reader.fail(error)
             else:
                 if chunk is not None:
                     events = take(chunk)
-                elif reader.limits is not None and reader.limits.fired:
-                    events = reader.fail(ConnectionFailed("the connection was cut"))
+                elif limits is not None and (timeout := limits.expired()) is not None:
+                    events = reader.end(timeout, by_limit=True)
                 else:
                     events = reader.end()
             if events:
+                if limits is not None:
+                    limits.pause()
                 return events
         try:
             reader.raise_error()
@@ -245,8 +259,8 @@ class HttpSource:
             self.close()
 
     def abort(self) -> None:
-        """Cut the connection, from any thread; a waiting read ends."""
-        self._reader.stream.abort()
+        """Cut the connection, from any thread; a waiting read ends, with an error unless the answer was complete."""
+        self._reader.abort()
 
     def close(self) -> None:
         """Give the connection back."""
@@ -273,10 +287,14 @@ class AsyncHttpSource:
         """Return the next events; an empty sequence is the end."""
         reader = self._reader
         limits, take, chunks = reader.limits, reader.take, self._chunks
+        if limits is not None:
+            limits.resume()
         while not reader.ended:
             try:
                 if limits is None:
                     chunk = await anext(chunks)
+                elif (timeout := limits.expired()) is not None:
+                    raise timeout
                 else:
                     # The limit covers this read alone: no time-out stays open while the consumer has the events.
                     async with asyncio.timeout(limits.remaining()):
@@ -314,8 +332,8 @@ class AsyncHttpSource:
             await self.aclose()
 
     def abort(self) -> None:
-        """Cut the connection, from any thread; a waiting read ends."""
-        self._reader.stream.abort()
+        """Cut the connection, from any thread; a waiting read ends, with an error unless the answer was complete."""
+        self._reader.abort()
 
     async def aclose(self) -> None:
         """Give the connection back."""

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -27,6 +28,7 @@ class Reply:
         body: bytes, text, or a JSON value that is written out.
         headers: of the answer.
         chunks: the body as the network brings it; wins over `body`. An exception in it is raised at that place.
+            It may be a generator: each piece is asked for when it is read, so that a test can act in between.
         chunk_size: cut `body` into pieces of so many bytes.
         cut_at: the body ends, cleanly, after so many chunks.
         fail_at: after so many chunks, `error` is raised.
@@ -37,25 +39,27 @@ class Reply:
     status: int = 200
     body: Any = b""
     headers: Mapping[str, str] = field(default_factory=dict)
-    chunks: Iterable[bytes | Exception] | None = None
+    chunks: Iterable[bytes | BaseException] | None = None
     chunk_size: int | None = None
     cut_at: int | None = None
     fail_at: int | None = None
     stall_at: int | None = None
     error: BaseException = field(default_factory=lambda: ConnectionFailed("the connection broke"))
 
-    def pieces(self) -> list[bytes | BaseException | None]:
+    def pieces(self) -> Iterator[bytes | BaseException | None]:
         """The chunks to give, an exception to raise, and `None` where the stream stalls."""
         if self.chunks is not None:
-            pieces: list[bytes | BaseException | None] = list(self.chunks)
+            pieces = iter(self.chunks)
         else:
             body = _bytes_of(self.body)
             size = self.chunk_size or max(1, len(body))
-            pieces = [body[at : at + size] for at in range(0, len(body), size)]
+            pieces = iter([body[at : at + size] for at in range(0, len(body), size)])
         for at, last in ((self.stall_at, None), (self.fail_at, self.error)):
             if at is not None:
-                return [*pieces[:at], last]
-        return pieces[: self.cut_at]
+                yield from islice(pieces, at)
+                yield last
+                return
+        yield from islice(pieces, self.cut_at)
 
 
 Answer = Reply | HttpResponse | bytes | str | dict[str, Any] | list[Any] | BaseException
