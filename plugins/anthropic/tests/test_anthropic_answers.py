@@ -78,7 +78,14 @@ def sse(*events: Mapping[str, Any]) -> bytes:
 
 
 def start(**message: Any) -> dict[str, Any]:
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    head: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+    }
     return {"type": "message_start", "message": {**head, "usage": {"input_tokens": 9, "output_tokens": 1}, **message}}
 
 

@@ -150,8 +150,9 @@ def test_when_a_key_is_needed(settings: Any, needed: bool) -> None:
 
 def test_secrets_are_not_shown(golden: Callable[[str], bytes]) -> None:
     model = build(FakeTransport(), auth_token="tok-SECRET-TOKEN")
+    settings = AnthropicSettings.model_validate({"api_key": KEY, "auth_token": "tok-SECRET-TOKEN"})
 
-    for shown in (repr(model), repr(AnthropicSettings(api_key=KEY, auth_token="tok-SECRET-TOKEN")), repr(vars(model))):
+    for shown in (repr(model), repr(settings), repr(vars(model))):
         assert "LEAK" not in shown
         assert "SECRET" not in shown
 

@@ -360,7 +360,7 @@ def test_foreign_tool_names_fit_everywhere_and_map_back(encode: Encode, name: st
 
 
 def test_thinking_goes_back_untouched_and_in_order(encode: Encode) -> None:
-    parts = [
+    parts: list[Any] = [
         ThinkingContent("plan", "c2lnMQ=="),
         ThinkingContent(redacted="eHl6"),
         TextContent("ok"),
@@ -432,7 +432,11 @@ def test_blocks_of_other_wires_are_left_out_with_a_notice(encode: Encode) -> Non
 
 
 def test_generated_media_has_no_place_in_an_assistants_turn(encode: Encode) -> None:
-    parts = [TextContent("Here."), ImageContent(data=PNG), AudioContent(data=b"ID3", media_type="audio/mpeg")]
+    parts: list[Any] = [
+        TextContent("Here."),
+        ImageContent(data=PNG),
+        AudioContent(data=b"ID3", media_type="audio/mpeg"),
+    ]
 
     sent = encode([UserMessage("q"), AiMessage(parts, Origin("openai")), UserMessage("r")])
 
@@ -679,7 +683,7 @@ def test_an_answer_of_any_json_does_not_exist_here(encode: Encode) -> None:
 
 
 def test_at_most_four_marks_those_of_tools_and_instructions_and_the_last(encode: Encode) -> None:
-    history = [SystemMessage(TextContent("s", MARK))]
+    history: list[Any] = [SystemMessage(TextContent("s", MARK))]
     for text in ("a", "b", "c"):
         history += [UserMessage(TextContent(text, MARK)), AiMessage("ok")]
     tools = [ToolSpecification("f", cache=MARK), ToolSpecification("g", cache=MARK)]

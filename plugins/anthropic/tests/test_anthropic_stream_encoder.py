@@ -208,7 +208,7 @@ def test_whole_parts_and_seals_of_this_wire() -> None:
         "end_char_index": 1,
     }
     block = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "q"}}
-    parts = [
+    parts: list[Any] = [
         ThinkingContent("plan", "c2ln"),
         ThinkingContent("", "c2ln"),
         ThinkingContent(redacted="eHl6"),
@@ -235,7 +235,7 @@ def test_whole_parts_and_seals_of_this_wire() -> None:
 
 
 def test_what_this_wire_cannot_hold_is_told() -> None:
-    events = [
+    events: list[StreamEvent] = [
         FOREIGN,
         PartEnd(ImageContent(url="https://example.com/a.png"), 0),
         PartEnd(OpaqueContent("openai", {"type": "x"}), 1),
@@ -252,7 +252,7 @@ def test_what_this_wire_cannot_hold_is_told() -> None:
 
 
 def test_foreign_ids_fit_and_doubles_become_two() -> None:
-    events = [
+    events: list[StreamEvent] = [
         FOREIGN,
         *call(0, "functions.f:0", "f"),
         *call(1, "c", "f"),
@@ -270,7 +270,7 @@ def test_foreign_ids_fit_and_doubles_become_two() -> None:
 
 
 def test_a_call_without_fragments_is_written_whole_and_a_broken_one_wrapped() -> None:
-    events = [
+    events: list[StreamEvent] = [
         FOREIGN,
         ToolCallStart("a", "f", 0),
         ToolCallEnd(ToolCall("a", "f", '{"x":1}'), 0),
@@ -288,7 +288,7 @@ def test_a_call_without_fragments_is_written_whole_and_a_broken_one_wrapped() ->
 
 
 def test_calls_that_never_ended_are_stopped_with_the_answer() -> None:
-    events = [
+    events: list[StreamEvent] = [
         FOREIGN,
         ToolCallStart("a", "f", 0),
         ToolCallDelta('{"x', 0),

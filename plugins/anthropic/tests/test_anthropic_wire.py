@@ -16,7 +16,7 @@ from polywire.contents import CacheMark, DocumentContent, ImageContent, OpaqueCo
 from polywire.conversion import convert
 from polywire.errors import BadRequest, ModelError, ProtocolError
 from polywire.history import check_history
-from polywire.messages import AiMessage, Origin, SystemMessage, ToolCall, ToolResultMessage, UserMessage
+from polywire.messages import AiMessage, Origin, SystemMessage, ToolCall, ToolError, ToolResultMessage, UserMessage
 from polywire.parameters import ChatRequestParameters, Reasoning, ResponseFormat
 from polywire.requests import ChatRequest, OpaqueTool, ToolChoice, ToolSpecification
 from polywire.responses import FinishReason
@@ -259,7 +259,7 @@ def test_what_was_changed_in_between_is_what_goes_out() -> None:
     }  # fmt: skip
     request = WIRE.decode_request(body).value
     changed = request.with_parameters(
-        request.parameters.merge(ChatRequestParameters(reasoning="none", temperature=0.5))
+        request.parameters.merge(ChatRequestParameters(reasoning=Reasoning("none"), temperature=0.5))
     )
 
     written = WIRE.encode_request(changed).value
@@ -306,7 +306,7 @@ def test_a_request_of_another_shape_is_refused_with_its_place(body: Any, place: 
 
 
 def test_a_message_list_goes_there_and_back() -> None:
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"role": "user", "content": "q"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {"a": 1}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "r"}]},
@@ -498,7 +498,7 @@ def test_random_bodies_go_there_and_back(body: dict[str, Any]) -> None:
 def test_an_answer_of_another_wire_is_written_as_this_ones() -> None:
     from polywire.responses import ChatResponse, TokenUsage
 
-    parts = [
+    parts: list[Any] = [
         ThinkingContent("R", "their-seal"),
         TextContent("T", extras={"openai": {"annotations": []}}),
         ToolCall("functions.f:0", "f", '{"a":1}'),
@@ -545,3 +545,40 @@ def test_a_typed_answer_format_is_read() -> None:
     }
 
     assert WIRE.decode_request(body).value.parameters.response_format == ResponseFormat("json_schema", schema)
+
+
+def test_thinking_without_a_seal_is_bound_to_no_wire() -> None:
+    unsealed = {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": "R", "signature": ""}, {"type": "text", "text": "a"}],
+    }
+    sealed = {"role": "assistant", "content": [{"type": "thinking", "thinking": "R", "signature": "c2ln"}]}
+    plain = {"role": "assistant", "content": "a"}
+
+    read = WIRE.decode_messages([unsealed, sealed, plain]).value
+
+    assert [message.origin for message in read] == [None, Origin("anthropic"), Origin("anthropic")]  # type: ignore[union-attr]
+    assert WIRE.encode_messages(read[:1]).value == [unsealed]
+
+
+def test_what_only_another_wire_knows_is_told() -> None:
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    history = [
+        UserMessage("q"),
+        AiMessage(ToolCall("t1", "f")),
+        ToolResultMessage("t1", "f", error=ToolError("timeout", "too late", True)),
+    ]
+    parameters = ChatRequestParameters(
+        model="m",
+        extras={"openai": {"logit_bias": {}, "user": "u", "stream": True}},
+        response_format=ResponseFormat("json_schema", schema, "form"),
+    )
+
+    written = WIRE.encode_request(ChatRequest(history, parameters))
+
+    assert [(notice.kind, notice.subject) for notice in written.notices] == [
+        ("information", "messages[2]"),
+        ("information", "response_format"),
+        ("dropped", "extras"),
+    ]
+    assert "logit_bias, user" in written.notices[-1].message

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from polywire.contents import Content
+from polywire.contents import Content, ThinkingContent
 from polywire.errors import BadRequest, ProtocolError
 from polywire.immutable import EMPTY
 from polywire.messages import (
@@ -131,7 +131,7 @@ def decode_messages(turns: Iterable[Any], notices: list[Notice]) -> list[Message
                     if part is not None:
                         parts.append(part)
                 names = {part.id: part.name for part in parts if type(part) is ToolCall}
-                messages.append(AiMessage(parts, Origin(WIRE), extras=extras))
+                messages.append(AiMessage(parts, _origin(parts), extras=extras))
             case "system":
                 contents = decode_contents(turn.get("content"), where)
                 if contents:
@@ -141,6 +141,22 @@ def decode_messages(turns: Iterable[Any], notices: list[Notice]) -> list[Message
                 msg = f"{where}: role {role!r} must be 'user', 'assistant' or 'system'"
                 raise ProtocolError(msg)
     return messages
+
+
+_OWN = Origin(WIRE)
+
+
+def _origin(parts: Sequence[AiPart]) -> Origin | None:
+    """
+    Tell where an assistant's message comes from.
+
+    Thinking that bears no seal was made elsewhere and only passed through this wire, which demands an empty one; it is
+    bound to no wire.
+    """
+    thoughts = [part for part in parts if type(part) is ThinkingContent]
+    if thoughts and not any(thought.signature or thought.redacted for thought in thoughts):
+        return None
+    return _OWN
 
 
 def _user(

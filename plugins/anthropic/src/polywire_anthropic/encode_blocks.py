@@ -157,6 +157,9 @@ class BlockWriter:
         if message.is_error and not blocks:
             content = FAILED_WITHOUT_WORDS
             self.tell("repaired", where, "a failed tool result without content says that it failed")
+        if message.error is not None and self._as_read:
+            told = f"of the tool's error {message.error.type!r} this wire carries the message alone"
+            self.tell("information", where, told)
         block: Block = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
         if message.is_error:
             block["is_error"] = True

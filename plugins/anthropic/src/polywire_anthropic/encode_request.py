@@ -73,11 +73,20 @@ def encode_body(request: ChatRequest, profile: Profile) -> Body:
     if thinking.parameter is not None:
         body["thinking"] = thinking.parameter
     body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS})
+    _tell_foreign_fields(request.parameters, notices)
     if as_read:
         _write_as_read(body, request.parameters, as_read, notices)
     apply_custom_parameters(body, parameters, notices)
     limit_cache_marks(body, profile.cache_marks, notices)
     return Body(body, Reading(prepared.names, schemas, answer), notices)
+
+
+def _tell_foreign_fields(parameters: ChatRequestParameters, notices: list[Notice]) -> None:
+    for wire, fields in parameters.extras.items():
+        names = sorted(fields.keys() - {"stream"}) if wire != WIRE else ()
+        if names:
+            message = f"fields that only the wire {wire!r} knows are left out: {', '.join(names)}"
+            notices.append(Notice("dropped", "extras", message))
 
 
 def _write_choice(
@@ -140,6 +149,8 @@ def _answer_schema(form: ResponseFormat | None, profile: Profile, notices: list[
         return None
     lowered = lower_schema(form.schema, profile.strict_schema_dialect or "full", subject="response_format")
     notices.extend(lowered.notices)
+    if form.name and profile.quirks.get("as_read"):
+        notices.append(Notice("information", "response_format", f"this wire has no place for the name {form.name!r}"))
     if form.description and "description" not in lowered.schema:
         schema = {**lowered.schema, "description": form.description}
         return Lowered(schema, lowered.notices, lowered.restore)
