@@ -119,6 +119,19 @@ def test_instructions_in_mid_conversation_go_to_the_top_with_a_notice(encode: En
     assert sent.told("approximated", "messages[3]")
 
 
+def test_a_profile_may_leave_instructions_in_place_where_the_wire_allows_it(encode: Encode) -> None:
+    codec = AnthropicCodec()
+    codec.profiles = codec.profiles.overridden({"system_in_place": True})
+    s0, s1, s2, s3 = (SystemMessage(text) for text in ("S0", "S1", "S2", "S3"))
+    history = [s0, UserMessage("u"), s1, AiMessage("a"), s2, UserMessage("v"), s3]
+
+    sent = encode(history, codec=codec)
+
+    assert sent.body["system"] == "S0\n\nS2"
+    assert [message["content"] for message in sent.body["messages"]] == ["u", "S1", "a", "v", "S3"]
+    assert [message["role"] for message in sent.body["messages"]] == ["user", "system", "assistant", "user", "system"]
+
+
 def test_instructions_take_text_only(encode: Encode) -> None:
     with pytest.raises(UnsupportedByModel, match=r"messages\[0\]"):
         encode([SystemMessage(ImageContent(data=PNG)), UserMessage("u")])
@@ -195,6 +208,16 @@ def test_the_end_of_a_prefilled_answer_is_trimmed_and_nothing_else(encode: Encod
 
 def test_a_prefilled_answer_of_white_space_is_left_out(encode: Encode) -> None:
     assert encode([UserMessage("q"), AiMessage(" \n")]).body["messages"] == [{"role": "user", "content": "q"}]
+
+
+def test_text_without_characters_is_never_sent_whatever_is_beside_it(encode: Encode) -> None:
+    empty = TextContent("", CacheMark(), {"anthropic": {"citations": [{"type": "x"}]}})
+
+    assert encode([UserMessage(["q", empty]), AiMessage(["a", empty]), UserMessage("r")]).body["messages"] == [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "r"},
+    ]
 
 
 def test_a_model_without_prefill_is_told_of_in_a_notice(encode: Encode) -> None:

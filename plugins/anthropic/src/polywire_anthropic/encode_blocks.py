@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from polywire import wire_json
@@ -80,19 +80,16 @@ class BlockWriter:
     def text(self, content: TextContent, where: str, *, user: bool = False) -> Block | None:
         """Write a text, or nothing: the wire refuses an empty text, and one of white space alone."""
         text = content.text
-        extras = content.extras.get(WIRE) if content.extras else None
-        if not text or (not self._blank_text and not extras and text.isspace()):
-            if text:
-                self.tell("dropped", where, "a text of white space alone is left out: this wire refuses it")
-            if not (text or extras):
-                return None
-            if not extras:
-                return None
+        if not text:
+            return None
+        if text.isspace() and not self._blank_text:
+            self.tell("dropped", where, "a text of white space alone is left out: this wire refuses it")
+            return None
         block: Block = {"type": "text", "text": text}
         if content.cache is not None:
             block["cache_control"] = cache_control(content.cache)
-        if extras:
-            block.update(extras)
+        if content.extras:
+            block.update(content.extras.get(WIRE, {}))
             if user and "citations" in block and not self._allows("user_citations"):
                 del block["citations"]
                 self.tell("dropped", where, "citations on a user's text are left out: this API version refuses them")
@@ -199,8 +196,3 @@ class BlockWriter:
         assert isinstance(part, (ImageContent, AudioContent, VideoContent, DocumentContent))
         self.tell("dropped", where, f"an assistant's message takes no {part.kind} on this wire; it is left out")
         return None
-
-
-def is_text(block: Mapping[str, Any]) -> bool:
-    """Whether it is a text block."""
-    return block.get("type") == "text"

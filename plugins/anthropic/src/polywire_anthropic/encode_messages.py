@@ -69,7 +69,8 @@ class _HistoryWriter:
             elif kind is UserMessage:
                 self._user(message, position)  # type: ignore[arg-type]
             elif kind is SystemMessage:
-                self._instructions(message, position)  # type: ignore[arg-type]
+                after = messages[position + 1] if position + 1 < len(messages) else None
+                self._instructions(message, position, after)  # type: ignore[arg-type]
             else:
                 assert isinstance(message, CustomMessage)
                 msg = f"messages[{position}]: this wire does not know the custom message {sorted(message.attributes)}"
@@ -113,7 +114,7 @@ class _HistoryWriter:
         # The message's extras stand in the block: all results share the one user's turn.
         self._turn("user", EMPTY).results.append((self._order.get(message.call_id, LATE), block))
 
-    def _instructions(self, message: SystemMessage, position: int) -> None:
+    def _instructions(self, message: SystemMessage, position: int, after: Message | None) -> None:
         where = f"messages[{position}]"
         if any(content.kind not in {"text", "opaque"} for content in message.contents):
             msg = f"{where}: instructions take text only on this wire"
@@ -121,8 +122,7 @@ class _HistoryWriter:
         blocks = self._writer.contents(message.contents, where)
         if not blocks:
             return
-        in_place = self._profile.system_in_place or message.extras.get(WIRE, {}).get("in_place")
-        if in_place and (self._turns or self._is_list):
+        if self._may_stand(message, after):
             turn = _Turn("system")
             turn.blocks = blocks
             self._turns.append(turn)
@@ -137,6 +137,13 @@ class _HistoryWriter:
                     "approximated", where, "instructions in mid-conversation are sent in the top-level system field"
                 )
             self._system.append(blocks)
+
+    def _may_stand(self, message: SystemMessage, after: Message | None) -> bool:
+        """Whether instructions may stay where they are: after the user and before the assistant, or as they were read."""
+        if message.extras.get(WIRE, {}).get("in_place"):
+            return bool(self._turns) or self._is_list
+        follows_user = bool(self._turns) and self._turns[-1].role == "user"
+        return self._profile.system_in_place and follows_user and (after is None or isinstance(after, AiMessage))
 
     def system(self) -> str | list[Block] | None:
         if not self._system:
@@ -170,21 +177,20 @@ class _HistoryWriter:
         if not turns or turns[-1].role != "assistant":
             return
         blocks = turns[-1].blocks
-        last = blocks[-1]
-        if last["type"] == "text":
-            trimmed = last["text"].rstrip()
-            if trimmed != last["text"]:
-                self._writer.tell(
-                    "repaired", "messages", "white space at the end of the last assistant message is left out"
-                )
-                if trimmed or len(last) > 2:
-                    blocks[-1] = {**last, "text": trimmed}
-                else:
-                    blocks.pop()
-                    if not blocks:
-                        turns.pop()
-                        return
-        if not self._profile.prefill and last["type"] == "text" and all(b["type"] in _SAID for b in blocks):
+        if blocks[-1]["type"] == "text" and blocks[-1]["text"][-1].isspace():
+            self._writer.tell(
+                "repaired", "messages", "white space at the end of the last assistant message is left out"
+            )
+        while blocks and blocks[-1]["type"] == "text":
+            trimmed = blocks[-1]["text"].rstrip()
+            if trimmed:
+                blocks[-1]["text"] = trimmed
+                break
+            blocks.pop()
+        if not blocks:
+            turns.pop()
+            return
+        if not self._profile.prefill and all(block["type"] in _SAID for block in blocks):
             self._writer.tell(
                 "information",
                 "messages",
