@@ -1,0 +1,8 @@
+"""OpenAI Chat Completions for polywire: a codec for the service and all that speak its wire, and the models' profiles."""
+
+from __future__ import annotations
+
+from polywire_openai.codec import OpenAIChatCodec
+from polywire_openai.profiles import COMPATIBLE, COMPATIBLE_PROFILES, OPENAI, OPENAI_PROFILES
+
+__all__ = ["COMPATIBLE", "COMPATIBLE_PROFILES", "OPENAI", "OPENAI_PROFILES", "OpenAIChatCodec"]

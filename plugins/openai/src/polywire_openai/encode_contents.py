@@ -1,0 +1,168 @@
+"""Contents, written as the parts of Chat Completions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from polywire.contents import (
+    AudioContent,
+    CacheMark,
+    Content,
+    DocumentContent,
+    ImageContent,
+    MediaContent,
+    OpaqueContent,
+    TextContent,
+    VideoContent,
+)
+from polywire.errors import UnsupportedByModel
+from polywire.profiles import Profile
+from polywire.responses import Notice
+from polywire.translation.media import source_of
+from polywire_openai.contents import AUDIO_FORMATS, is_refusal
+from polywire_openai.fields import WIRE, own_extras
+
+__all__ = ["ContentWriter"]
+
+_FORMATS = {media_type: form for form, media_type in AUDIO_FORMATS.items()}
+_DETAILS = frozenset({"auto", "low", "high", "original"})
+_LIFETIMES = frozenset({"30m", "12h"})
+
+
+class ContentWriter:
+    """
+    Writes contents for one profile and gathers the notices.
+
+    Args:
+        profile: the model's.
+        notices: where what is changed is told.
+        marks: how many cache marks the whole request holds; the last ones, as many as the profile takes, are written.
+    """
+
+    def __init__(self, profile: Profile, notices: list[Notice], marks: int = 0) -> None:
+        self.profile = profile
+        self.notices = notices
+        self.text_arrays = profile.quirks.get("text_arrays", True)
+        self.skipped_marks = marks if not profile.cache_marks else max(0, marks - profile.cache_marks)
+        self._marks_to_skip = self.skipped_marks
+        self._mark_field = profile.quirks.get("cache_mark", "prompt_cache_breakpoint")
+
+    def contents(self, contents: Sequence[Content], where: str, joint: str) -> str | list[dict[str, Any]]:
+        """
+        Write the contents of one message: one text is a plain string, all else a list.
+
+        `joint` is put between several texts where the endpoint takes no lists of text.
+        """
+        if len(contents) == 1:
+            content = contents[0]
+            if type(content) is TextContent and not content.extras and content.cache is None:
+                return content.text
+        parts = [
+            part for index, content in enumerate(contents) if (part := self.part(content, f"{where}.contents[{index}]"))
+        ]
+        return self.shortest(parts, joint)
+
+    def shortest(self, parts: list[dict[str, Any]], joint: str) -> str | list[dict[str, Any]]:
+        """Return parts as a string where they are no more than that."""
+        plain = [part["text"] for part in parts if part.get("type") == "text" and len(part) == 2]
+        if len(plain) == len(parts) and (len(parts) <= 1 or not self.text_arrays):
+            return joint.join(plain)
+        return parts
+
+    def part(self, content: Content, where: str) -> dict[str, Any] | None:
+        """
+        Write one content; `None` for an empty text.
+
+        Raises:
+            UnsupportedByModel: the endpoint does not take it.
+        """
+        match content:
+            case TextContent():
+                if is_refusal(content):
+                    return {"type": "refusal", "refusal": content.text}
+                if not content.text and not own_extras(content.extras):
+                    return None
+                part: dict[str, Any] = {"type": "text", "text": content.text}
+            case OpaqueContent():
+                return dict(content.data)
+            case MediaContent():
+                part = self._media(content, where)
+            case _:
+                msg = f"{where}: this wire has no place for {type(content).__name__}"
+                raise UnsupportedByModel(msg)
+        self._mark(part, content.cache)
+        for key, value in own_extras(content.extras).items():
+            part.setdefault(key, value)
+        return part
+
+    def _media(self, content: MediaContent, where: str) -> dict[str, Any]:
+        if isinstance(content, DocumentContent) and content.data is not None and self._is_plain_text(content):
+            name = f"{content.name}:\n" if content.name else ""
+            self.notices.append(Notice("approximated", where, "a document of plain text is written as text"))
+            return {"type": "text", "text": name + content.data.decode("utf-8", "replace")}
+        source = source_of(content, self.profile, where)
+        match content:
+            case ImageContent():
+                image: dict[str, Any] = {"url": content.data_url if source == "data" else content.url}
+                if content.detail is not None:
+                    if content.detail in _DETAILS:
+                        image["detail"] = content.detail
+                    else:
+                        message = f"this wire knows no detail {content.detail!r}"
+                        self.notices.append(Notice("dropped", where, message))
+                return {"type": "image_url", "image_url": image}
+            case AudioContent() if source == "data":
+                media_type = content.media_type or ""
+                form = _FORMATS.get(media_type, media_type.removeprefix("audio/"))
+                return {"type": "input_audio", "input_audio": {"data": content.base64, "format": form}}
+            case DocumentContent() if source != "url":
+                if source == "file_id":
+                    return {"type": "file", "file": {"file_id": content.file_id}}
+                name = content.name or f"document.{(content.media_type or '').rpartition('/')[2] or 'bin'}"
+                return {"type": "file", "file": {"filename": name, "file_data": content.data_url}}
+            case VideoContent() if source != "file_id":
+                return {
+                    "type": "video_url",
+                    "video_url": {"url": content.data_url if source == "data" else content.url},
+                }
+        msg = f"{where}: this wire has no form for {type(content).__name__} as {source}"
+        raise UnsupportedByModel(msg)
+
+    def _is_plain_text(self, content: DocumentContent) -> bool:
+        types = self.profile.document_types
+        return bool((content.media_type or "").startswith("text/") and types and content.media_type not in types)
+
+    def _mark(self, part: dict[str, Any], mark: CacheMark | None) -> None:
+        if mark is None:
+            return
+        if self._marks_to_skip > 0:
+            self._marks_to_skip -= 1
+            return
+        if self._mark_field == "cache_control":
+            written = {"type": "ephemeral"}
+            if mark.ttl is not None:
+                written["ttl"] = mark.ttl
+        else:
+            written = {"mode": "explicit"}
+            if mark.ttl in _LIFETIMES:
+                written["ttl"] = mark.ttl
+            elif mark.ttl is not None:
+                message = f"this wire keeps no cache for {mark.ttl!r}; its own time counts"
+                self.notices.append(Notice("approximated", "cache", message))
+        part[self._mark_field] = written
+
+    def tell_foreign(self, values: Iterable[Any], where: str) -> None:
+        """Say which fields, of other wires alone, stay behind."""
+        left = {
+            f"{wire}.{key}"
+            for value in values
+            for wire, own in value.extras.items()
+            if wire != WIRE and isinstance(own, Mapping)
+            for key in own
+        }
+        if left:
+            names = ", ".join(sorted(left))
+            self.notices.append(
+                Notice("dropped", where, f"fields that only other wires understand are left out: {names}")
+            )

@@ -1,0 +1,150 @@
+"""A request, written as the body of `POST /chat/completions`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polywire.parameters import ChatRequestParameters, ResponseFormat
+from polywire.profiles import Profile
+from polywire.requests import ChatRequest, ToolSpecification
+from polywire.responses import Notice
+from polywire.schemas import Lowered, lower_schema
+from polywire.translation.custom import apply_custom_parameters
+from polywire.translation.prepare import prepare
+from polywire_openai.contents import AUDIO_FORMATS
+from polywire_openai.encode_messages import encode_history, encode_history_json
+from polywire_openai.fields import WIRE, own_extras
+from polywire_openai.reading import Reading
+from polywire_openai.reasoning_parameters import REASONING_FIELDS, encode_reasoning
+from polywire_openai.tools import encode_tool_choice, encode_tools
+
+__all__ = ["TYPED_FIELDS", "Body", "encode_body"]
+
+TYPED_FIELDS = REASONING_FIELDS | {
+    "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed",
+    "presence_penalty", "frequency_penalty", "tools", "tool_choice", "parallel_tool_calls", "response_format",
+}  # fmt: skip
+"""The body's fields that have a place in the values; every other one travels in `extras["openai"]`."""
+
+_SAMPLING = ("temperature", "top_p", "seed", "presence_penalty", "frequency_penalty")
+_UNFIT_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(slots=True)
+class Body:
+    """A body, what reading its answer needs, and what was changed."""
+
+    json: dict[str, Any]
+    reading: Reading
+    notices: list[Notice]
+
+
+def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False) -> Body:
+    """
+    Write a request for a profile. With `as_json` the messages may be ready JSON: for sending, not for looking at.
+
+    Raises:
+        UnsupportedByModel: it holds something that the endpoint cannot be given and must not go without.
+    """
+    prepared = prepare(request, profile, wire=WIRE)
+    parameters, notices = prepared.parameters, prepared.notices
+    asked = own_extras(request.parameters.extras)
+
+    body: dict[str, Any] = {}
+    if parameters.model is not None:
+        body["model"] = parameters.model
+    encode = encode_history_json if as_json else encode_history
+    body["messages"] = encode(prepared.messages, profile, notices)
+    schemas = _write_tools(body, parameters, profile, notices)
+    for name in _SAMPLING:
+        value = getattr(parameters, name)
+        if value is not None:
+            body[name] = value
+    if parameters.max_tokens is not None:
+        body[profile.max_tokens_field] = parameters.max_tokens
+    elif profile.default_max_tokens is not None:
+        body[profile.max_tokens_field] = profile.default_max_tokens
+    if parameters.stop_sequences:
+        body["stop"] = list(parameters.stop_sequences)
+    answer = _write_format(body, parameters.response_format, profile, notices)
+    body.update(encode_reasoning(parameters.reasoning, profile, notices))
+    if asked:
+        body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS})
+    _tell_foreign(request.parameters, notices)
+    apply_custom_parameters(body, parameters, notices)
+    reading = Reading(prepared.names, schemas, answer, _audio_type(body), profile, request)
+    return Body(body, reading, notices)
+
+
+def _write_tools(
+    body: dict[str, Any], parameters: ChatRequestParameters, profile: Profile, notices: list[Notice]
+) -> dict[str, Lowered]:
+    tools = parameters.tools
+    if not tools:
+        return {}
+    choice = None
+    if parameters.tool_choice is not None:
+        choice, only = encode_tool_choice(parameters.tool_choice, profile)
+        if only is not None:
+            tools = tuple(tool for tool in tools if isinstance(tool, ToolSpecification) and tool.name in only)
+    body["tools"], schemas = encode_tools(tools, profile, notices)
+    if choice is not None:
+        body["tool_choice"] = choice
+    if parameters.parallel_tool_calls is not None:
+        body["parallel_tool_calls"] = parameters.parallel_tool_calls
+    return schemas
+
+
+def _write_format(
+    body: dict[str, Any], form: ResponseFormat | None, profile: Profile, notices: list[Notice]
+) -> Lowered | None:
+    if form is None or form.type == "text":
+        return None
+    wanted = form.type
+    if wanted not in profile.response_formats:
+        if wanted == "json_schema" and "json" in profile.response_formats:
+            message = "this endpoint holds no answer to a schema; it is asked for any JSON object"
+            notices.append(Notice("approximated", "response_format", message))
+            wanted = "json"
+        else:
+            message = f"this endpoint has no answer of the form {wanted!r}: ask for it in words"
+            notices.append(Notice("dropped", "response_format", message))
+            return None
+    if wanted == "json":
+        body["response_format"] = {"type": "json_object"}
+        return None
+    dialect = profile.strict_schema_dialect if form.strict and profile.strict_schema_dialect else profile.schema_dialect
+    lowered = lower_schema(form.schema, dialect, subject="response_format")
+    notices.extend(lowered.notices)
+    schema: dict[str, Any] = {"name": _format_name(form.name)}
+    if form.description is not None:
+        schema["description"] = form.description
+    schema["schema"] = lowered.schema
+    if form.strict is not None:
+        schema["strict"] = form.strict
+    body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return lowered if lowered.schema is not form.schema else None
+
+
+def _format_name(name: str | None) -> str:
+    """The wire demands a name of letters, digits, `_` and `-`, at most 64 of them."""
+    return _UNFIT_NAME.sub("_", name or "response")[:64]
+
+
+def _audio_type(body: Mapping[str, Any]) -> str | None:
+    match body.get("audio"):
+        case {"format": str(form)}:
+            return AUDIO_FORMATS.get(form)
+    return None
+
+
+def _tell_foreign(parameters: ChatRequestParameters, notices: list[Notice]) -> None:
+    if not parameters.extras:
+        return
+    for wire, own in parameters.extras.items():
+        if wire != WIRE and own:
+            names = ", ".join(sorted(own)) if isinstance(own, Mapping) else str(own)
+            notices.append(Notice("dropped", "extras", f"fields that only {wire!r} understands are left out: {names}"))

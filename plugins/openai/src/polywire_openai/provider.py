@@ -1,0 +1,83 @@
+"""The provider `openai`: its settings, and how a model is built of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from polywire.models import ChatModel
+from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
+from polywire.profiles import ProfileTable
+from polywire_openai.codec import OpenAIChatCodec
+from polywire_openai.profiles import COMPATIBLE_PROFILES, OPENAI_PROFILES
+
+__all__ = ["DEFAULT_BASE_URL", "PROVIDER", "OpenAISettings", "polywire_provider"]
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+_OWN_HOST = "api.openai.com"
+
+
+class OpenAISettings(ProviderSettings):
+    """
+    The table of an OpenAI connection, or of any endpoint that speaks Chat Completions.
+
+    Without `api_key`, and with a `base_url` of another service, requests carry no `Authorization` header at all.
+    """
+
+    organization: str | None = Field(None, description="the OpenAI-Organization header")
+    project: str | None = Field(None, description="the OpenAI-Project header")
+    endpoint: Literal["openai", "compatible"] | None = Field(
+        None, description="whose rules hold; left out: OpenAI's on its own hosts, else those of any compatible endpoint"
+    )
+
+
+def profiles_for(settings: OpenAISettings) -> ProfileTable:
+    """Return the profiles that hold for a connection."""
+    own = settings.endpoint == "openai" if settings.endpoint else _is_own_host(settings.base_url)
+    return OPENAI_PROFILES if own else COMPATIBLE_PROFILES
+
+
+def _is_own_host(base_url: str | None) -> bool:
+    if not base_url:
+        return True
+    host = urlsplit(base_url).hostname or ""
+    return host == _OWN_HOST or host.endswith(f".{_OWN_HOST}")
+
+
+def _requires_key(settings: OpenAISettings) -> bool:
+    return _is_own_host(settings.base_url)
+
+
+def build_chat(context: BuildContext) -> ChatModel:
+    """Build the model that a settings file names."""
+    settings: OpenAISettings = context.settings
+    profiles = profiles_for(settings)
+    if context.profile:
+        profiles = profiles.overridden(context.profile)
+    headers = {"OpenAI-Organization": settings.organization, "OpenAI-Project": settings.project}
+    codec = OpenAIChatCodec(profiles, headers={name: value for name, value in headers.items() if value})
+    return context.http_chat_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL, profiles=profiles)
+
+
+PROVIDER = Provider(
+    name="openai",
+    summary="OpenAI: Chat Completions, and any endpoint that speaks it",
+    settings=OpenAISettings,
+    build_chat=build_chat,
+    profiles=OPENAI_PROFILES,
+    variables={
+        "api_key": ("OPENAI_API_KEY",),
+        "base_url": ("OPENAI_BASE_URL",),
+        "organization": ("OPENAI_ORG_ID",),
+        "project": ("OPENAI_PROJECT_ID",),
+    },
+    requires_key=_requires_key,
+)
+
+
+@hookimpl
+def polywire_provider(name: str) -> Provider | None:
+    """Answer to the name `openai`."""
+    return PROVIDER if name == PROVIDER.name else None

@@ -1,0 +1,128 @@
+"""
+Thinking, under all the names that it has on this wire.
+
+`reasoning_content` and `reasoning` hold its text, and say the same where both are there. `reasoning_details` holds
+sealed and structured parts; it is kept as it came and goes back unmodified. Some endpoints put it into `content`, as
+chunks of the type `thinking`. Which name was used is remembered in `extras["openai"]["field"]`: it goes back under the
+same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polywire.contents import ThinkingContent
+from polywire_openai.fields import WIRE
+
+__all__ = ["IN_CONTENT", "THINKING_FIELDS", "ThinkingReader", "decode_thinking", "thinking_chunk_text"]
+
+THINKING_FIELDS = ("reasoning_content", "reasoning")
+"""The fields for text, the one that counts first."""
+
+IN_CONTENT = "content"
+"""The name for thinking that is a chunk of the content."""
+
+_GROWING = ("text", "summary", "data")
+
+
+class ThinkingReader:
+    """Puts one answer's thinking together."""
+
+    __slots__ = ("_details", "_field", "_signature", "fragments")
+
+    def __init__(self) -> None:
+        self.fragments: list[str] = []
+        self._field: str | None = None
+        self._signature: str | None = None
+        self._details: list[dict[str, Any]] = []
+
+    def read(self, message: Mapping[str, Any], *, whole: bool) -> str:
+        """Take in a message or delta and return the text that it adds."""
+        text = ""
+        for name in THINKING_FIELDS:
+            value = message.get(name)
+            if isinstance(value, str) and value:
+                text = value
+                self._field = self._field or name
+                break
+        details = message.get("reasoning_details")
+        if isinstance(details, Sequence) and not isinstance(details, str):
+            told = self._read_details(details, whole=whole)
+            text = text or told
+        if text:
+            self.fragments.append(text)
+        return text
+
+    def read_chunk(self, chunk: Mapping[str, Any]) -> str:
+        """Take in a content chunk of the type `thinking` and return the text that it adds."""
+        self._field = IN_CONTENT
+        signature = chunk.get("signature")
+        if isinstance(signature, str) and signature:
+            self._signature = signature
+        text = thinking_chunk_text(chunk)
+        if text:
+            self.fragments.append(text)
+        return text
+
+    def _read_details(self, details: Sequence[Any], *, whole: bool) -> str:
+        texts: list[str] = []
+        for detail in details:
+            if not isinstance(detail, Mapping):
+                continue
+            if detail.get("type") in {"reasoning.text", "reasoning.summary"}:
+                texts += [value for key in ("text", "summary") if isinstance(value := detail.get(key), str)]
+            known = None if whole else self._same(detail)
+            if known is None:
+                self._details.append(dict(detail))
+                continue
+            for key, value in detail.items():
+                old = known.get(key)
+                if key in _GROWING and isinstance(old, str) and isinstance(value, str):
+                    known[key] = old + value
+                elif value is not None or key not in known:
+                    known[key] = value
+        return "".join(texts)
+
+    def _same(self, detail: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the detail of which this one is a further fragment."""
+        kind, index = detail.get("type"), detail.get("index")
+        if index is not None:
+            return next(
+                (each for each in self._details if (each.get("type"), each.get("index")) == (kind, index)), None
+            )
+        last = self._details[-1] if self._details else None
+        if last is None or last.get("type") != kind or last.get("index") is not None:
+            return None
+        return last if detail.get("id") in {None, last.get("id")} else None
+
+    def __bool__(self) -> bool:
+        """Whether there is any thinking."""
+        return bool(self.fragments or self._details or self._signature)
+
+    def content(self) -> ThinkingContent:
+        """Return the thinking so far."""
+        own: dict[str, Any] = {}
+        if self._field is not None:
+            own["field"] = self._field
+        if self._details:
+            own["reasoning_details"] = self._details
+        return ThinkingContent("".join(self.fragments), self._signature, extras={WIRE: own} if own else {})
+
+
+def thinking_chunk_text(chunk: Mapping[str, Any]) -> str:
+    """Return the text of a content chunk of the type `thinking`."""
+    inner = chunk.get("thinking")
+    if isinstance(inner, str):
+        return inner
+    if not isinstance(inner, Sequence):
+        return ""
+    texts = [each.get("text") if isinstance(each, Mapping) else each for each in inner]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def decode_thinking(message: Mapping[str, Any]) -> ThinkingContent | None:
+    """Read the thinking of a whole message."""
+    reader = ThinkingReader()
+    reader.read(message, whole=True)
+    return reader.content() if reader else None

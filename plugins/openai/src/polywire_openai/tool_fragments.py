@@ -1,0 +1,241 @@
+"""
+Tool calls as they arrive, whole or in fragments, in every shape that endpoints are known to send.
+
+To which call does a fragment belong?
+
+1. One with an `index` belongs to the call that was last opened under it. But a new id together with a name opens another
+   call: some endpoints number every call 0.
+2. One without belongs to the call with its id; without an id, to the last call.
+3. One with a name whose arguments begin a new object opens another call where the arguments so far are whole, for then
+   nothing can continue them; the same call said once more is not another one. Within one delta, a second named item
+   without a place of its own is always another call.
+
+And what becomes of it: an id never changes once there; a name counts once, grows while no arguments have come (a
+fragmented name), and is not doubled by being repeated; arguments that are an object become JSON text; what is missing
+at the end is made. An empty id, or the text `null` for one, is none.
+
+A call is announced when its arguments begin, for until then its name may still grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polywire import wire_json
+from polywire.events import StreamEvent, ToolCallDelta, ToolCallEnd, ToolCallStart
+from polywire.immutable import EMPTY
+from polywire.messages import ToolCall
+from polywire.translation.calls import arguments_text, generate_call_id, make_call
+from polywire_openai.fields import WIRE, extras_of, merged
+from polywire_openai.reading import Reading
+
+__all__ = ["CUSTOM", "INVALID_JSON", "ToolCallAssembler", "read_arguments"]
+
+INVALID_JSON = "INVALID_JSON"
+"""Arguments must hold an object, so those that hold none are sent as the value of this one key."""
+
+CUSTOM = "custom"
+"""The type of a call whose input is free text; here it is the argument `input`."""
+
+_CALL = frozenset({"index", "id", "type", "function", "custom"})
+_FUNCTION = frozenset({"name", "arguments"})
+_EMPTY_ID = frozenset({"", "null"})
+
+
+def read_arguments(text: str) -> str:
+    """Return arguments as the model wrote them: those that were wrapped to make an object are taken out again."""
+    if text.startswith('{"INVALID_JSON"'):
+        value = wire_json.decode_object(text)
+        if value is not None and len(value) == 1:
+            raw = value.get(INVALID_JSON)
+            if isinstance(raw, str) and wire_json.decode_object(raw) is None:
+                return raw
+    return text
+
+
+class _Slot:
+    """One call in the making."""
+
+    __slots__ = ("extras", "fragments", "id", "is_custom", "name", "number", "started", "touched")
+
+    def __init__(self, number: int, call_id: str, name: str) -> None:
+        self.number = number
+        self.id = call_id
+        self.name = name
+        self.fragments: list[str] = []
+        self.extras: dict[str, Any] = {}
+        self.is_custom = False
+        self.started = False
+        self.touched = -1
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.fragments)
+
+    def is_whole(self) -> bool:
+        return bool(self.fragments) and wire_json.decode_object(self.arguments) is not None
+
+
+class ToolCallAssembler:
+    """
+    Puts one answer's calls together.
+
+    Args:
+        reading: the request's names and schemas.
+        first_part: the number of the first call's part; the others follow.
+    """
+
+    __slots__ = ("_by_index", "_delta", "_ids", "_reading", "_slots", "first_part", "seed")
+
+    def __init__(self, reading: Reading, first_part: int) -> None:
+        self._reading = reading
+        self.first_part = first_part
+        self.seed = ""
+        """What tells this answer from others, for the ids that are made; set it before the first call."""
+        self._slots: list[_Slot] = []
+        self._by_index: dict[int, _Slot] = {}
+        self._ids: dict[str, _Slot] = {}
+        self._delta = 0
+
+    def __bool__(self) -> bool:
+        """Whether there is any call."""
+        return bool(self._slots)
+
+    def fragments_of(self, part: int) -> list[str]:
+        """Return the list to which further arguments of this part are added."""
+        return self._slots[part - self.first_part].fragments
+
+    def add(self, items: Sequence[Any], events: list[StreamEvent]) -> bool:
+        """
+        Take in the `tool_calls` of one delta or message.
+
+        Returns:
+            whether the same items with other arguments would add to the same call again.
+        """
+        self._delta += 1
+        plain = len(items) == 1
+        for item in items:
+            if isinstance(item, Mapping):
+                plain = self._add(item, events) and plain
+        return plain
+
+    def _add(self, item: Mapping[str, Any], events: list[StreamEvent]) -> bool:
+        body = item.get("function")
+        is_custom = not isinstance(body, Mapping) and isinstance(item.get("custom"), Mapping)
+        if is_custom:
+            body = item["custom"]
+        body = body if isinstance(body, Mapping) else EMPTY
+        name, index, call_id = body.get("name"), item.get("index"), item.get("id")
+        name = name if isinstance(name, str) else ""
+        call_id = call_id if isinstance(call_id, str) and call_id not in _EMPTY_ID else ""
+        index = index if isinstance(index, int) else None
+        arguments = arguments_text(body.get("input") if is_custom else body.get("arguments"))
+
+        slot = self._slot(index, call_id, name, arguments)
+        if slot is None:
+            return False
+        slot.touched = self._delta
+        slot.is_custom = slot.is_custom or is_custom
+        if call_id and not slot.id and call_id not in self._ids and not slot.started:
+            slot.id = call_id
+            self._ids[call_id] = slot
+        self._name(slot, name)
+        self._keep_extras(slot, item, body)
+        if arguments:
+            slot.fragments.append(arguments)
+            if not slot.is_custom:
+                self._start(slot, events)
+                events.append(ToolCallDelta(arguments, slot.number + self.first_part))
+        return not name and index is not None
+
+    def _slot(self, index: int | None, call_id: str, name: str, arguments: str) -> _Slot | None:
+        """Return the call that a fragment belongs to, opened if need be; `None` for one that only repeats a call."""
+        if index is not None:
+            slot = self._by_index.get(index)
+            another = slot is not None and slot.id and call_id and call_id != slot.id and (name or call_id in self._ids)
+            if another or (slot is None and not name):
+                slot = self._ids.get(call_id)
+        elif call_id:
+            slot = self._ids.get(call_id)
+            if slot is None and not name and self._slots and not self._slots[-1].id:
+                slot = self._slots[-1]  # the id comes after the name
+        else:
+            slot = self._slots[-1] if self._slots else None
+            if slot is not None and name and slot.touched == self._delta:
+                slot = None
+        if slot is not None and name and arguments.lstrip().startswith("{") and slot.is_whole():
+            if call_id and call_id == slot.id and name == slot.name and arguments == slot.arguments:
+                return None
+            slot = None
+        if slot is None:
+            slot = _Slot(len(self._slots), "" if call_id in self._ids else call_id, "")
+            self._slots.append(slot)
+            if slot.id:
+                self._ids[slot.id] = slot
+        if index is not None:
+            self._by_index[index] = slot
+        return slot
+
+    @staticmethod
+    def _name(slot: _Slot, name: str) -> None:
+        if not name or name == slot.name:
+            return
+        if not slot.name:
+            slot.name = name
+        elif not slot.started and not slot.fragments:
+            # Fragments of a name, or the name so far said again and longer.
+            slot.name = name if name.startswith(slot.name) else slot.name + name
+
+    @staticmethod
+    def _keep_extras(slot: _Slot, item: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+        own = extras_of(item, _CALL)
+        if own:
+            slot.extras = merged(slot.extras, own[WIRE])
+        if not body.keys() <= _FUNCTION and not slot.is_custom and (within := extras_of(body, _FUNCTION)):
+            slot.extras = merged(slot.extras, {"function": within[WIRE]})
+        kind = item.get("type")
+        if isinstance(kind, str) and kind and kind not in {"function", CUSTOM}:
+            slot.extras["type"] = kind
+
+    def _start(self, slot: _Slot, events: list[StreamEvent]) -> None:
+        if slot.started:
+            return
+        slot.started = True
+        own_name = self._reading.names.from_wire(slot.name) or "unnamed"
+        if not slot.id:
+            slot.id = generate_call_id(self.seed, slot.number, own_name)
+            self._ids[slot.id] = slot
+        events.append(ToolCallStart(slot.id, own_name, slot.number + self.first_part))
+
+    def finish(self, events: list[StreamEvent], *, cut: bool) -> None:
+        """End every call. `cut`: the answer ended early, so that what is not whole is incomplete."""
+        for slot in self._slots:
+            self._start(slot, events)
+            part = slot.number + self.first_part
+            call = self._call(slot, cut=cut)
+            if slot.is_custom:
+                events.append(ToolCallDelta(call.arguments, part))
+            events.append(ToolCallEnd(call, part))
+
+    def _call(self, slot: _Slot, *, cut: bool) -> ToolCall:
+        extras = slot.extras
+        if slot.is_custom:
+            arguments = wire_json.compact({"input": slot.arguments})
+            extras = {**extras, "type": CUSTOM}
+        else:
+            arguments = read_arguments(slot.arguments)
+            if (lowered := self._reading.schemas.get(slot.name)) is not None:
+                arguments = lowered.restore_text(arguments)
+        call = make_call(
+            self._reading.names.from_wire(slot.name),
+            arguments,
+            id=slot.id,
+            source=WIRE,
+            cut=cut,
+            extras={WIRE: extras} if extras else EMPTY,
+        )
+        if slot.is_custom and cut:
+            # Free text does not show that it was cut.
+            return ToolCall(call.id, call.name, call.arguments, WIRE, incomplete=True, extras=call.extras)
+        return call
