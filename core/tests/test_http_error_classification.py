@@ -348,6 +348,11 @@ def test_a_redirect_names_the_host_and_not_the_query() -> None:
     assert "secret-token" not in str(error)
 
 
+@pytest.mark.parametrize("location", ["", "http://[bad", "//", "/x", "::::"])
+def test_a_redirect_to_nowhere_is_still_an_error(location: str) -> None:
+    assert "redirects" in error_of(302, b"", location=location).message
+
+
 # Waiting
 
 

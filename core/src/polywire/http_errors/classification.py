@@ -351,7 +351,10 @@ def _classify(message: str, words: tuple[str, ...], status: int | None, kinds: M
 
 
 def _redirect_message(response: HttpResponse) -> str:
-    host = urlsplit(response.headers.get("location", "")).hostname
+    try:
+        host = urlsplit(response.headers.get("location", "")).hostname
+    except ValueError:
+        host = None
     where = f"to the host {host!r}" if host else "elsewhere"
     return f"the server redirects {where} (HTTP {response.status}); correct base_url, or set follow_redirects"
 

@@ -36,6 +36,7 @@ __all__ = ["HttpxTransport"]
 _PoolKey = tuple[str | None, bool]
 """The proxy, and whether the connection is encrypted: plain HTTP needs no TLS context, which costs 17 ms."""
 _AsyncPools = LoopPools[_PoolKey, httpx.AsyncHTTPTransport]
+_REDIRECT_BODY_BYTES = 64 * 1024
 _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive", "user-agent": "polywire"}
 
 
@@ -122,6 +123,8 @@ class HttpxTransport:
         self._keys: dict[str, _PoolKey] = {}
         self._inherited: list[Any] = []  # a parent process's pools: never used here, and never closed from here
         self._begin()
+        if isinstance(verify, str) or self._cert is not None:
+            self._ssl_context()  # a path may be wrong: that is found now
         if base_url is not None:
             self._key_of(base_url)
 
@@ -150,7 +153,7 @@ class HttpxTransport:
                 follow_up = self._follow_up(request, response)
                 if follow_up is None:
                     break
-                response.close()
+                opened(response).read_whole(_REDIRECT_BODY_BYTES)  # read, so that the connection can be used again
                 request = follow_up
             else:
                 raise too_many_redirects()
@@ -169,7 +172,7 @@ class HttpxTransport:
                 follow_up = self._follow_up(request, response)
                 if follow_up is None:
                     break
-                await response.aclose()
+                await aopened(response).aread_whole(_REDIRECT_BODY_BYTES)
                 request = follow_up
             else:
                 raise too_many_redirects()
@@ -234,14 +237,15 @@ class HttpxTransport:
             pool = pools.by_key[key] = httpx.AsyncHTTPTransport(**self._pool_arguments(key))
         return pool
 
+    def _ssl_context(self) -> ssl.SSLContext:
+        if isinstance(self._verify, ssl.SSLContext):
+            return self._verify
+        return _ssl_context(self._verify, self._cert, self._trust_env)
+
     def _pool_arguments(self, key: _PoolKey) -> dict[str, Any]:
         proxy, encrypted = key
-        if isinstance(self._verify, ssl.SSLContext):
-            context = self._verify
-        elif encrypted or (proxy is not None and proxy.startswith("https:")):
-            context = _ssl_context(self._verify, self._cert, self._trust_env)
-        else:
-            context = _no_ssl_context()
+        encrypted = encrypted or (proxy is not None and proxy.startswith("https:"))
+        context = self._ssl_context() if encrypted else _no_ssl_context()
         return {
             "verify": context,
             "limits": self._limits,

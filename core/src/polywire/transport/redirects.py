@@ -25,9 +25,13 @@ def redirected(request: HttpRequest, status: int, location: str | None) -> HttpR
     """
     if (status not in _WITHOUT_BODY and status not in _WITH_BODY) or not location:
         return None
-    url = urljoin(request.url, location)
     headers = dict(request.headers)
-    if not _same_origin(request.url, url):
+    try:
+        url = urljoin(request.url, location)
+        leaves = not _same_origin(request.url, url)
+    except ValueError:  # it leads nowhere
+        return None
+    if leaves:
         headers = {name: value for name, value in headers.items() if name.lower() in _HARMLESS_HEADERS}
     if status in _WITHOUT_BODY and request.method not in ("GET", "HEAD"):
         headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
