@@ -210,6 +210,11 @@ class _Lowering:
             pair = self._lower(branch, path, depth, inside)
             if all(pair[0] != known for known, _ in lowered):
                 lowered.append(pair)
+        if len(lowered) == 1:
+            # Branches that differed only in what is left out here.
+            for word, value in lowered[0][0].items():
+                result.setdefault(word, value)
+            return lowered[0][1]
         result[key] = [schema for schema, _ in lowered]
         if any(inner is not None for _, inner in lowered):
             return restore_any_of(lowered, self._lowered_target)
