@@ -15,6 +15,7 @@ from polywire import wire_json
 from polywire.codec import StreamDecoder, StreamEncoder, Wire
 from polywire.errors import ModelError, ProtocolError
 from polywire.events import NoticeAdded, StreamEvent
+from polywire.framing.tail import last_events
 from polywire.history import check_history
 from polywire.responses import Notice
 
@@ -151,10 +152,7 @@ class StreamConverter:
             return b""
         out: list[bytes] = []
         try:
-            if not self._decoder.ended:
-                for frame in self._framing.finish():
-                    self._write(self._decoder.feed(frame), out)
-            self._write(self._decoder.finish(), out)
+            self._write(last_events(self._framing, self._decoder), out)
             out.append(self._encoder.finish())
             self._over = True
         except ModelError as error:
