@@ -465,6 +465,47 @@ def test_a_lone_surrogate_in_a_delta_does_not_kill_the_stream() -> None:
     assert collect(events_of_chunks([data])).text == "a\ud83d"
 
 
+def test_deltas_that_the_fast_reader_does_not_take_are_read_all_the_same() -> None:
+    odd = {"type": "content_block_delta", "index": 0, "delta": None}
+    blocks = [
+        *block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "R", "text": None}),
+        *block(1, {"type": "text", "text": "a"}, {**text_delta("b"), "thinking": 5}),
+        *block(2, {"type": "tool_use", "id": "t", "name": "f"}, {**input_delta('{"a":1}'), "text": None}),
+    ]
+
+    response = read_stream(start(), odd, *blocks, *end("tool_use"))
+
+    assert (response.thinking, response.text, response.tool_calls[0].input) == ("R", "ab", {"a": 1})
+
+
+@pytest.mark.parametrize("event", ["[1]", '"x"', '{"type":"content_block_start","index":0,"content_block":"x"}'])
+def test_an_event_of_another_shape_is_a_protocol_error(event: str) -> None:
+    with pytest.raises(ProtocolError):
+        events_of_chunks([sse(start()), f"data: {event}\n\n".encode(), sse(*end())])
+
+
+def test_a_message_start_that_says_nothing_changes_nothing() -> None:
+    assert read_stream({"type": "message_start", "message": None}, *block(0, TEXT, text_delta("a")), *end()).text == "a"
+
+
+def test_a_message_start_that_has_the_beginning_already() -> None:
+    begun = start(content=[{"type": "text", "text": "He"}])
+    rest = [
+        {"type": "content_block_delta", "index": 0, "delta": text_delta("llo")},
+        {"type": "content_block_stop", "index": 0},
+    ]
+
+    assert read_stream(begun, *rest, *end()).text == "Hello"
+
+
+def test_a_server_tools_input_that_is_no_json_is_kept_as_text() -> None:
+    tool = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}
+
+    (part,) = read_stream(start(), *block(0, tool, input_delta('{"q')), *end("max_tokens")).message.parts
+
+    assert part == OpaqueContent("anthropic", {**tool, "input": '{"q'})
+
+
 def test_a_delta_whose_block_never_began_opens_it() -> None:
     delta = {"type": "content_block_delta", "index": 0, "delta": text_delta("Hi")}
 

@@ -484,6 +484,14 @@ def test_pictures(encode: Encode, content: ImageContent, source: dict[str, str])
     assert sent.body["messages"][0]["content"] == [{"type": "image", "source": source}]
 
 
+def test_how_closely_to_look_has_no_place(encode: Encode) -> None:
+    contents = [ImageContent(data=PNG, detail="low"), ImageContent(data=PNG, detail="auto"), ImageContent(data=PNG)]
+
+    sent = encode([UserMessage(contents)])
+
+    assert [(notice.kind, notice.subject) for notice in sent.notices] == [("dropped", "messages[0]")]
+
+
 def test_documents(encode: Encode) -> None:
     contents = [
         DocumentContent(data=b"%PDF-1.7", name="Report"),

@@ -251,6 +251,26 @@ def test_what_this_wire_cannot_hold_is_told() -> None:
     assert "network_error" in notices[3].message
 
 
+def test_a_seal_that_comes_too_late_is_told_and_stops_nothing() -> None:
+    citation = {"type": "char_location"}
+    events: list[StreamEvent] = [
+        OWN,
+        ThinkingDelta("R", 0),
+        TextDelta("T", 1),
+        PartEnd(ThinkingContent("R", "c2ln"), 0),
+        TextDelta("U", 1),
+        *call(2, "t", "f", "{}"),
+        PartEnd(TextContent("TU", extras={"anthropic": {"citations": [citation]}}), 1),
+        ResponseEnd(FinishReason.TOOL_CALLS),
+    ]
+
+    data, notices = written(events)
+
+    check_legal(parsed(data))
+    assert read_back(data).text == "TU"
+    assert [notice.subject for notice in notices if notice.kind == "dropped"] == ["part 0", "part 1"]
+
+
 def test_foreign_ids_fit_and_doubles_become_two() -> None:
     events: list[StreamEvent] = [
         FOREIGN,

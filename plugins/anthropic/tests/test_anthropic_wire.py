@@ -20,7 +20,7 @@ from polywire.messages import AiMessage, Origin, SystemMessage, ToolCall, ToolEr
 from polywire.parameters import ChatRequestParameters, Reasoning, ResponseFormat
 from polywire.requests import ChatRequest, OpaqueTool, ToolChoice, ToolSpecification
 from polywire.responses import FinishReason
-from polywire_anthropic import AnthropicWire
+from polywire_anthropic import AnthropicCodec, AnthropicWire
 
 WIRE = AnthropicWire()
 EPHEMERAL = {"type": "ephemeral"}
@@ -582,3 +582,48 @@ def test_what_only_another_wire_knows_is_told() -> None:
         ("dropped", "extras"),
     ]
     assert "logit_bias, user" in written.notices[-1].message
+
+
+def test_what_cannot_be_read_into_a_value_is_kept_whole_or_told() -> None:
+    odd_tool = {"name": "f", "input_schema": {"type": "array"}}
+    odd_image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "?"}}
+    body = {
+        "model": "m",
+        "max_tokens": 1,
+        "tools": [odd_tool],
+        "tool_choice": {"type": "sometimes"},
+        "messages": [
+            {"role": "user", "content": ["q", odd_image, {"type": "image", "source": "x"}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}], "trace": 1},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": None}], "trace": 2},
+            {"role": "user", "content": ""},
+            {"role": "assistant", "content": "a"},
+            {"role": "user", "content": "r", "trace": 3},
+        ],
+    }
+
+    written, notices = there_and_back(body)
+
+    assert written["tools"] == [odd_tool]
+    assert written["messages"][0]["content"][1:] == [odd_image, {"type": "image", "source": "x"}]
+    assert [message.get("trace") for message in written["messages"]] == [None, 1, None, None, 3]
+    assert written["messages"][2]["content"] == [{"type": "tool_result", "tool_use_id": "t", "content": ""}]
+    assert [(notice.kind, notice.subject) for notice in notices] == [
+        ("dropped", "messages[2]"),
+        ("repaired", "messages[3]"),
+        ("dropped", "tool_choice"),
+    ]
+
+
+def test_documents_of_an_assistant_go_to_versions_that_take_them(check_request: Callable[..., None]) -> None:
+    parts: list[Any] = [TextContent("Here."), DocumentContent(data=b"%PDF-1.7")]
+    history: list[Any] = [UserMessage("q"), AiMessage(parts), UserMessage("r")]
+    request = ChatRequest(history, ChatRequestParameters(model="m"))
+
+    old = AnthropicCodec(version="2023-06-01").encode(request, stream=False)
+    new = AnthropicCodec().encode(request, stream=False)
+
+    assert json.loads(old.http.body)["messages"][1]["content"][1]["type"] == "document"
+    assert json.loads(new.http.body)["messages"][1]["content"] == "Here."
+    assert [notice.kind for notice in new.notices] == ["dropped"]
+    check_request(json.loads(new.http.body))
