@@ -34,7 +34,7 @@ def wire_request_normal_form(subject: CodecUnderTest) -> Iterator[str]:
             first = wire.encode_request(subject.request(requests_of(messages))).value
         except BadRequest:
             continue
-        again = wire.encode_request(wire.decode_request(first).value).value
+        again = wire.encode_request(subject.request(wire.decode_request(first).value)).value
         if again != first:
             yield f"{name}: {_difference(first, again)}"
 
