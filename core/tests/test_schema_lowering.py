@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from polywire.errors import SettingsError
 from polywire.immutable import freeze
@@ -372,9 +371,7 @@ _schemas = st.recursive(
         st.builds(lambda item: {"type": "array", "items": item}, inner),
         st.builds(lambda a, b: {"anyOf": [a, b]}, inner, inner),
         st.builds(lambda item: {"type": "object", "additionalProperties": item}, inner),
-        st.builds(
-            lambda a, b: {"type": "object", "properties": {"a": a, "b": b}, "required": ["a"]}, inner, inner
-        ),
+        st.builds(lambda a, b: {"type": "object", "properties": {"a": a, "b": b}, "required": ["a"]}, inner, inner),
     ),
     max_leaves=6,
 )

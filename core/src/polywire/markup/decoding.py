@@ -119,7 +119,7 @@ class MarkupEvents:
                     self._seed = str(event.metadata.get("id") or "")
                     result.append(event)
                 case ResponseEnd():
-                    result += self.flush(cut=event.finish_reason is FinishReason.LENGTH)
+                    result += self.flush()
                     reason = event.finish_reason
                     if self._calls and reason is FinishReason.STOP:
                         reason = settle_finish_reason(reason, has_calls=True)
@@ -128,18 +128,18 @@ class MarkupEvents:
                     result.append(event)
         return result
 
-    def flush(self, *, cut: bool) -> list[StreamEvent]:
+    def flush(self) -> list[StreamEvent]:
         """Return what is held back: the text is over."""
         if self._parser is None:
             return []
         result: list[StreamEvent] = []
-        self._put(self._parser.finish(cut=cut), result)
+        self._put(self._parser.finish(), result)
         self._parser = None
         return result
 
     def _text(self, text: str, part: int, result: list[StreamEvent]) -> None:
         if self._parser is None or part != self._text_part:
-            result += self.flush(cut=False)
+            result += self.flush()
             self._parser = MarkupParser(
                 self._forms, self._think_tags, self._call_id, tools=self._tools, opening_tag=self._opening_tag
             )
@@ -155,7 +155,7 @@ class MarkupEvents:
     def _part(self, part: int, result: list[StreamEvent]) -> int:
         """Return the place of a part that is no text; when a new one begins, the text before it is over."""
         if part not in self._parts:
-            result += self.flush(cut=False)
+            result += self.flush()
             self._parts[part] = self._new_part()
         return self._parts[part]
 
@@ -167,7 +167,7 @@ class MarkupEvents:
         if event.part not in self._texts:
             self._text(content.text, event.part, result)
         if event.part == self._text_part:
-            result += self.flush(cut=False)
+            result += self.flush()
         text = self._texts[event.part]
         if text.kinds == [TextPiece] and "".join(text.texts) == content.text:
             result.append(PartEnd(content, text.parts[0]))
@@ -240,7 +240,7 @@ class MarkupStreamDecoder:
     def _with_partial(self, error: ModelError) -> ModelError:
         """What was held back has arrived as well: it belongs to the error's partial answer."""
         if error.partial is None:
-            self._collector.add_all(self._events.flush(cut=True))
+            self._collector.add_all(self._events.flush())
             error.partial = self._collector.partial()
         return error
 

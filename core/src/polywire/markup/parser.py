@@ -102,7 +102,6 @@ class MarkupParser:
         self._at_start = True
         self._after_call = False
         self._ids: set[str] = set()
-        self._cut = False
         self._pieces: list[Piece] = []
         self.calls = 0
         """How many calls have been read so far."""
@@ -112,13 +111,12 @@ class MarkupParser:
         self._buffer += text
         return self._run(final=False)
 
-    def finish(self, *, cut: bool = False) -> list[Piece]:
+    def finish(self) -> list[Piece]:
         """
         The text is over: return what was held back.
 
-        A call whose closing tag alone is missing is taken as complete, unless `cut` says that the answer was cut short.
+        A call of which only the outer closing tag is missing is whole, for its arguments are; anything less stays text.
         """
-        self._cut = cut
         pieces = self._run(final=True)
         if self._space and not self._after_call:
             pieces.append(TextPiece(self._space))
@@ -256,7 +254,7 @@ class MarkupParser:
     def _read(self, final: bool) -> bool:
         for reader in list(self._readers):
             try:
-                found = reader.read(self._buffer, final and not self._cut)
+                found = reader.read(self._buffer, final)
             except NotMarkup:
                 self._readers.remove(reader)
                 continue

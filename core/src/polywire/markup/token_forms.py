@@ -166,6 +166,8 @@ class _ChannelReader:
         if end is None and not final:
             return None
         body = text[header.end() : end.start() if end else len(text)]
+        if end is None and wire_json.decode_object(body) is None:
+            raise NotMarkup
         call = call_of_text(recipient.removeprefix("functions."), body)
         return Found(end.end() if end else len(text), [call])
 
