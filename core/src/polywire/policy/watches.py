@@ -33,7 +33,7 @@ _CLOCK_RESOLUTION = 0.001
 class _Limits:
     """Which moment the current read must not outlast."""
 
-    __slots__ = ("_armed", "_call", "_deadline", "_expires", "_fired", "_fresh", "_handle", "_now", "_opening", "_patience", "_reading")  # fmt: skip
+    __slots__ = ("_armed", "_call", "_deadline", "_expires", "_fired", "_fresh", "_handle", "_left", "_now", "_opening", "_patience", "_reading")  # fmt: skip
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -45,6 +45,7 @@ class _Limits:
         self._reading = False
         self._fired = False
         self._expires = _NEVER
+        self._left: float | None = None
         self._armed = _NEVER
         self._handle: Handle | None = None
 
@@ -60,6 +61,8 @@ class _Limits:
             if type(event) in CONTENT_EVENTS:
                 self._fresh = True
                 return
+        # What the reader does before it asks for more does not count.
+        self._left = self._expires - self._now()
 
     def begin(self) -> None:
         """
@@ -72,6 +75,8 @@ class _Limits:
         if self._fresh:
             self._fresh = False
             self._expires = self._deadline if self._patience is None else min(self._deadline, now + self._patience)
+        elif self._left is not None:
+            self._expires, self._left = min(self._deadline, now + self._left), None
         if self._fired or self._expires <= now:
             raise self.error()
         self._reading = True
