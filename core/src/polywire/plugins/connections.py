@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from polywire.plugins.durations import Duration
+from polywire.profiles import Profile
 from polywire.transport.streams import Timeouts
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "RetrySettings",
     "SettingsTable",
     "TimeoutSettings",
+    "check_profile",
 ]
 
 
@@ -35,32 +37,48 @@ class SettingsTable(BaseModel):
 class RetrySettings(SettingsTable):
     """How often and after what waits a call that may succeed later is repeated."""
 
-    attempts: int | None = Field(None, ge=1, description="how often the call is made at most; 1 means no retry")
-    initial_wait: Duration | None = Field(None, description="before the second attempt; each wait is longer")
+    attempts: int | None = Field(default=None, ge=1, description="how often the call is made at most; 1 means no retry")
+    initial_wait: Duration | None = Field(default=None, description="before the second attempt; each wait is longer")
     max_wait: Duration | None = Field(
-        None, description="the longest single wait; a server that asks for more is an error"
+        default=None, description="the longest single wait; a server that asks for more is an error"
     )
-    max_total: Duration | None = Field(None, description="after so long no further attempt begins")
-    jitter: float | None = Field(None, ge=0, le=1, description="the part of a wait that is left to chance")
+    max_total: Duration | None = Field(default=None, description="after so long no further attempt begins")
+    multiplier: float | None = Field(
+        default=None, ge=1, description="each wait is so many times as long as the one before"
+    )
+    jitter: float | None = Field(default=None, ge=0, le=1, description="the part of a wait that is left to chance")
 
 
 class LimitSettings(SettingsTable):
     """How much may be asked of a connection at once and in a minute."""
 
-    requests_per_minute: float | None = Field(None, gt=0)
-    tokens_per_minute: float | None = Field(None, gt=0)
-    concurrency: int | None = Field(None, ge=1, description="calls at the same time")
-    burst: float | None = Field(None, gt=0, description="the part of a minute's amount that may come at once, 0 to 1")
-    store: str | None = Field(None, description='where limits are shared by processes: "redis://host:6379/0"')
-    on_store_failure: Literal["local", "error", "open"] | None = None
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    concurrency: int | None = Field(default=None, ge=1, description="calls at the same time")
+    burst: int | None = Field(
+        default=None, ge=1, description="requests that may go at once after a rest; else a minute's worth"
+    )
+    token_burst: int | None = Field(default=None, ge=1, description="likewise for tokens")
+    estimate_tokens: int | None = Field(
+        default=None, ge=1, description="what a call is reckoned to cost, where it is known"
+    )
+    max_wait: Duration | None = Field(default=None, description="how long a call waits for its turn")
+    max_pause: Duration | None = Field(default=None, description="the longest pause that a server may ask for")
+    store: SecretStr | None = Field(default=None, description='where processes share limits: "redis://host:6379/0"')
+    on_store_failure: Literal["fail", "local"] | None = Field(default=None, description="while the store is away")
+    local_share: float | None = Field(
+        default=None, gt=0, le=1, description="this process's part of the limits while it is away"
+    )
+    lease: Duration | None = Field(default=None, description="after which a dead process's places are free again")
 
 
 class CircuitBreakerSettings(SettingsTable):
-    """When a model that keeps failing is skipped for a while."""
+    """When a model that keeps failing is skipped for a while, where there are fallbacks."""
 
-    failures: int | None = Field(None, ge=1, description="so many failures in a row")
-    window: Duration | None = Field(None, description="within so long")
-    pause: Duration | None = Field(None, description="it is skipped for so long")
+    enabled: bool | None = Field(default=None, description="false never skips")
+    failures: int | None = Field(default=None, ge=1, description="so many failures")
+    window: Duration | None = Field(default=None, description="within so long")
+    pause: Duration | None = Field(default=None, description="it is skipped for so long")
 
 
 def _one_timeout(value: Any) -> Any:
@@ -73,10 +91,10 @@ def _one_timeout(value: Any) -> Any:
 class TimeoutSettings(SettingsTable):
     """Limits of the transport. `0` is no limit."""
 
-    connect: Duration | None = Field(None, description="for opening a connection")
-    read: Duration | None = Field(None, description="between two pieces of the answer")
-    write: Duration | None = Field(None, description="between two pieces of the request")
-    pool: Duration | None = Field(None, description="for a free connection")
+    connect: Duration | None = Field(default=None, description="for opening a connection")
+    read: Duration | None = Field(default=None, description="between two pieces of the answer")
+    write: Duration | None = Field(default=None, description="between two pieces of the request")
+    pool: Duration | None = Field(default=None, description="for a free connection")
 
     def over(self, base: Timeouts) -> Timeouts:
         """Return `base` with what is set here."""
@@ -93,14 +111,14 @@ class CallRules(SettingsTable):
 
     retry: RetrySettings | None = None
     circuit_breaker: CircuitBreakerSettings | None = None
-    deadline: Duration | None = Field(None, description="for the whole call, retries and fallbacks included")
-    first_event: Duration | None = Field(None, description="to the first content of a stream")
-    between_events: Duration | None = Field(None, description="between two pieces of content")
+    deadline: Duration | None = Field(default=None, description="for the whole call, retries and fallbacks included")
+    first_event: Duration | None = Field(default=None, description="to the first content of a stream")
+    between_events: Duration | None = Field(default=None, description="between two pieces of content")
     history: Literal["strict", "repair"] | None = Field(
-        None, description="what to do where tool calls and results do not close"
+        default=None, description="what to do where tool calls and results do not close"
     )
     unsupported: Literal["notice", "error"] | None = Field(
-        None, description="what to do about a parameter that the provider does not take"
+        default=None, description="what to do about a parameter that the provider does not take"
     )
     timeouts: Annotated[TimeoutSettings, BeforeValidator(_one_timeout)] | None = None
 
@@ -114,6 +132,17 @@ def _blank_is_unset(value: Any) -> Any:
     return value
 
 
+def check_profile(profile: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return changes to a profile.
+
+    Raises:
+        SettingsError: one is to no field of a profile; the message names the nearest.
+    """
+    Profile().changed(profile)
+    return profile
+
+
 class ProviderSettings(CallRules):
     """
     The table `[providers.NAME]`: one connection.
@@ -122,17 +151,19 @@ class ProviderSettings(CallRules):
     """
 
     api_key: Annotated[SecretStr | None, BeforeValidator(_blank_is_unset)] = Field(
-        None, description="the key; left out: the provider's usual environment variable"
+        default=None, description="the key; left out: the provider's usual environment variable"
     )
-    base_url: str | None = Field(None, description="the service's address, where it is not the usual one")
+    base_url: str | None = Field(default=None, description="the service's address, where it is not the usual one")
     headers: dict[str, SecretStr] = Field(default_factory=dict, description="sent with every request")
-    proxy: SecretStr | None = Field(None, description='the proxy\'s address; "" for none')
-    verify: bool | str = Field(True, description="check certificates; or the path of those to trust")
+    proxy: SecretStr | None = Field(default=None, description='the proxy\'s address; "" for none')
+    verify: bool | str = Field(default=True, description="check certificates; or the path of those to trust")
     cert: str | tuple[str, ...] | None = Field(
-        None, description="a client certificate: its path, or those of it and its key"
+        default=None, description="a client certificate: its path, or those of it and its key"
     )
-    trust_env: bool = Field(True, description="look at the environment for proxies and certificates")
+    trust_env: bool = Field(default=True, description="look at the environment for proxies and certificates")
     follow_redirects: bool = False
-    max_connections: int | None = Field(None, ge=1)
+    max_connections: int | None = Field(default=None, ge=1)
     limits: LimitSettings | None = None
-    profile: dict[str, Any] = Field(default_factory=dict, description="changes to what is known of the models here")
+    profile: Annotated[dict[str, Any], AfterValidator(check_profile)] = Field(
+        default_factory=dict, description="changes to what is known of the models here"
+    )

@@ -36,6 +36,7 @@ class BuildContext:
         history: refuse a history that does not close, or repair it.
         unsupported: leave out what the provider does not take with a notice, or refuse it.
         clock: the time, in seconds since the epoch.
+        dimensions: the length of an embedding model's vectors, where the settings ask for one.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class BuildContext:
         "_transport",
         "clock",
         "defaults",
+        "dimensions",
         "history",
         "plugin",
         "profile",
@@ -65,6 +67,7 @@ class BuildContext:
         history: Literal["strict", "repair"] = "strict",
         unsupported: Literal["notice", "error"] = "notice",
         clock: Callable[[], float] = time.time,
+        dimensions: int | None = None,
     ) -> None:
         self.provider = provider
         self.plugin = plugin or provider
@@ -77,6 +80,7 @@ class BuildContext:
         self.history = history
         self.unsupported = unsupported
         self.clock = clock
+        self.dimensions = dimensions
         self._transport = transport
         self._lock = threading.Lock()
 

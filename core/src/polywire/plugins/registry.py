@@ -39,7 +39,8 @@ class Registry:
     Args:
         providers: given in code; they win over installed ones of the same name.
         installed: look for installed plugins as well.
-        strict: raise at once for a plugin that cannot be used, clashes included, instead of recording it.
+        strict: load every plugin now, and raise for the first that cannot be used, clashes included: for tests, and for
+            those who want to know before they begin.
 
     A plugin that cannot be used (it fails to import in whatever way, answers `None`, clashes with another distribution,
     speaks a newer contract) is recorded in `diagnostics` and logged once as a warning. Nothing else is disturbed; asking
@@ -59,9 +60,7 @@ class Registry:
         for each in providers:
             self._add(each)
         if strict:
-            for name, claims in self._declarations().items():
-                if len(claims) > 1 and name not in self._providers:
-                    raise _error(self._record(clash(name, claims)))
+            self.load_all()
 
     def __repr__(self) -> str:
         return f"Registry({', '.join(self.names())})"
@@ -148,24 +147,34 @@ class Registry:
                 found[name] = self._diagnostics[name]
         return found
 
-    def unknown(self, name: str) -> str:
-        """Return what to say about a name that is not known: the nearest one, all of them, and which are broken."""
-        names = self.names()
+    def listed(self, also: Iterable[str] = ()) -> str:
+        """Name all providers, and say which are installed but broken, as far as is known."""
+        names = sorted({*self.names(), *also})
         if not names:
-            return f"unknown provider {name!r}: no provider is installed (pip install polywire-openai, for example)"
-        listed = [
+            return "No provider is installed: each is a package of its own, named polywire-…"
+        told = [
             f"{each} (installed but failed to load: {self._diagnostics[each].message})"
             if each in self._diagnostics
             else each
             for each in names
         ]
-        near = did_you_mean(name, names)
-        hint = near if near.startswith("; did you mean") else ""
-        return (
-            f"unknown provider {name!r}{hint} Known providers: {', '.join(listed)}"
-            if hint
-            else (f"unknown provider {name!r}; known providers: {', '.join(listed)}")
-        )
+        return f"Known providers: {', '.join(told)}"
+
+    def unknown(self, name: str, also: Iterable[str] = ()) -> str:
+        """
+        Return what to say about a name that is not known: the nearest one, all of them, and which are broken.
+
+        `also` are names known from elsewhere, such as the tables of a settings file.
+        """
+        also = tuple(also)
+        near = did_you_mean(name, {*self.names(), *also})
+        hint = near if near.startswith("; did you mean") else "."
+        return f"unknown provider {name!r}{hint} {self.listed(also)}"
+
+    @property
+    def strict(self) -> bool:
+        """Whether a plugin that cannot be used is raised at once."""
+        return self._strict
 
     def _record(self, diagnostic: Diagnostic) -> Diagnostic:
         with self._lock:

@@ -1,0 +1,207 @@
+"""From a name to a model as its plugin builds it, before any policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from polywire.config.checks import split_name
+from polywire.config.connections import CheckedTable, Connection, check_table, missing_lines, typed_or_raise
+from polywire.config.policies import make_limits
+from polywire.config.problems import problems_of, raise_problems
+from polywire.config.references import Expansion, Path, expand
+from polywire.config.rules import Rules
+from polywire.config.schema import ModelSettings
+from polywire.errors import SettingsError, UnknownProvider, did_you_mean
+from polywire.plugins.context import BuildContext, make_transport
+from polywire.requests import ChatRequestParameters
+
+if TYPE_CHECKING:
+    from polywire.config.settings import Reading, Settings
+    from polywire.plugins.connections import ProviderSettings
+    from polywire.plugins.registry import Registry
+    from polywire.policy import Runtime
+    from polywire.transport.streams import HttpTransport
+
+__all__ = ["ModelBuilder"]
+
+_BUILDERS = {
+    "chat": "build_chat",
+    "embedding": "build_embedding",
+    "image": "build_image",
+    "speech": "build_speech",
+}
+
+
+class ModelBuilder:
+    """
+    Finds what a name means, opens its connection once, and has the plugin build the model. Not locked: its factory is.
+
+    Attributes:
+        connections: those that are open, by name.
+    """
+
+    def __init__(
+        self,
+        reading: Reading,
+        tables: Mapping[str, CheckedTable],
+        registry: Registry,
+        *,
+        runtime: Runtime,
+        clock: Callable[[], float],
+        transport: HttpTransport | Callable[[str, ProviderSettings], HttpTransport] | None,
+    ) -> None:
+        assert reading.settings is not None
+        self.settings: Settings = reading.settings
+        self.registry = registry
+        self.runtime = runtime
+        self.connections: dict[str, Connection] = {}
+        self._reading = reading
+        self._tables = tables
+        self._clock = clock
+        self._transport = transport
+
+    def build(self, name: str, kind: str) -> tuple[Any, Rules, Connection]:
+        table, connection_name, defaults = self.resolve(name)
+        if table is not None and table.kind != kind:
+            article = "an" if table.kind in ("embedding", "image") else "a"
+            method = "chat_model" if table.kind == "chat" else f"{table.kind}_model"
+            msg = f"{name!r} is {article} {table.kind} model; use factory.{method}({name!r})"
+            raise SettingsError(msg)
+        connection = self.connection(connection_name)
+        connection.require_key(self._reading.environ, self._reading.places)
+        build = getattr(connection.provider, _BUILDERS[kind])
+        if build is None:
+            msg = f"the provider {connection.plugin!r} offers no {kind} models"
+            raise SettingsError(msg)
+        rules = Rules.of(table, connection.settings, self.settings.defaults)
+        context = BuildContext(
+            connection.name,
+            connection.settings,
+            plugin=connection.plugin,
+            defaults=defaults,
+            profile=_profile(connection.settings.profile, {} if table is None else table.profile),
+            transport=connection.transport,
+            timeouts=rules.timeouts,
+            history=rules.history,
+            unsupported=rules.unsupported,
+            clock=self._clock,
+            dimensions=None if table is None else table.dimensions,
+        )
+        return build(context), rules, connection
+
+    def resolve(self, name: str) -> tuple[ModelSettings | None, str, ChatRequestParameters]:
+        """Return a model's table, its connection's name and its parameters."""
+        if name in self.settings.models:
+            table = self._model_table(name)
+            if not table.provider:
+                msg = f"{self._reading.places.where(('models', name, 'provider'))}: is missing"
+                raise SettingsError(msg)
+            return table, table.provider, table.parameters()
+        provider, model = split_name(name)
+        if ":" in name and provider:
+            if provider not in self.settings.providers and provider not in self.registry:
+                raise UnknownProvider(self._unknown_provider(provider))
+            if not model:
+                msg = f"{name!r} names no model: write it as {provider}:model. {self._known()}"
+                raise SettingsError(msg)
+            return None, provider, ChatRequestParameters(model=model)
+        if name in self.registry or name in self.settings.providers:
+            msg = f"{name!r} is a provider, not a model: write it as {name}:model. {self._known()}"
+            raise UnknownProvider(msg)
+        what = f"there is no model {name!r}" if name.strip(" :") else f"{name!r} names neither provider nor model"
+        near = did_you_mean(name, self.settings.models) if name.strip(" :") else ""
+        hint = near if near.startswith("; did you mean") else "."
+        msg = f"{what}{hint} {self._known()}"
+        raise UnknownProvider(msg)
+
+    def _known(self) -> str:
+        """Say what can be asked for."""
+        models = ", ".join(self.settings.models) or "none"
+        return f"Models in {self.settings.label}: {models}; without a table: provider:model. {self.registry.listed()}"
+
+    def _unknown_provider(self, provider: str) -> str:
+        tables = [each for each in self.settings.providers if each not in self.registry]
+        return self.registry.unknown(provider, also=tables)
+
+    def _model_table(self, name: str) -> ModelSettings:
+        """Return a model's table; where a variable was missing, look for it once more."""
+        base: Path = ("models", name)
+        missing = self._reading.expansion.missing_under(base) | self._reading.expansion.missing_under(("defaults",))
+        if not missing:
+            return self.settings.models[name]
+        expansion = Expansion()
+        table = expand(self._reading.raw["models"][name], self._reading.environ, expansion, base)
+        expand(self._reading.raw.get("defaults", {}), self._reading.environ, expansion, ("defaults",))
+        raise_problems(missing_lines(expansion.missing, self._reading.environ, self._reading.places))
+        error: ValidationError | None = None
+        try:
+            return ModelSettings.model_validate(table)
+        except ValidationError as found:
+            error = found
+        raise_problems(line for _, line in problems_of(error, ModelSettings, table, self._reading.places, base))
+        raise AssertionError
+
+    def connection(self, name: str) -> Connection:
+        connection = self.connections.get(name)
+        if connection is not None:
+            return connection
+        reading = self._reading
+        raw = reading.raw.get("providers", {}).get(name, {})
+        plugin = str(raw.get("plugin", name))
+        if name not in self.settings.providers and name not in self.registry:
+            raise UnknownProvider(self._unknown_provider(name))
+        provider = self.registry.provider(plugin)
+        checked = self._tables.get(name)
+        if checked is None or checked.missing:
+            checked = check_table(name, provider, raw, reading.environ, reading.places)
+        settings = typed_or_raise(checked, reading.environ, reading.places)
+        if checked.settings is not None and settings.api_key is None and provider.variables.get("api_key"):
+            # The usual variable may have been set since.
+            settings = typed_or_raise(
+                check_table(name, provider, raw, reading.environ, reading.places), reading.environ, reading.places
+            )
+        limits = settings.limits or self.settings.defaults.limits
+        connection = Connection(
+            name,
+            plugin,
+            provider,
+            settings,
+            make_transport=self._make_transport,
+            make_limits=lambda each: make_limits(limits, name=each, clock=self.runtime.now),
+        )
+        self.connections[name] = connection
+        return connection
+
+    def _make_transport(self, name: str, settings: ProviderSettings) -> HttpTransport:
+        given: Any = self._transport
+        if given is None:
+            return make_transport(settings)
+        if hasattr(given, "send"):
+            return _Borrowed(given)
+        made: HttpTransport = given(name, settings)
+        return made
+
+
+class _Borrowed:
+    """A transport that was handed in: whoever made it closes it."""
+
+    def __init__(self, transport: HttpTransport) -> None:
+        self.send = transport.send
+        self.asend = transport.asend
+
+    def close(self) -> None:
+        """Leave it open."""
+
+    async def aclose(self) -> None:
+        """Leave it open."""
+
+
+def _profile(connection: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay a model's changes to its profile over its connection's; `quirks` merge by key."""
+    merged = {**connection, **model}
+    if "quirks" in connection and "quirks" in model:
+        merged["quirks"] = {**connection["quirks"], **model["quirks"]}
+    return merged

@@ -1,0 +1,85 @@
+"""What holds for one model: its own table, over its connection's, over `[defaults]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from polywire.immutable import EMPTY
+from polywire.plugins.connections import CallRules, LimitSettings
+from polywire.transport.streams import Timeouts
+
+__all__ = ["Rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """
+    The rules of one model, with all layers merged.
+
+    Tables (`retry`, `circuit_breaker`, `timeouts`) merge key by key; of everything else the nearest counts.
+
+    Attributes:
+        retry, circuit_breaker: the keys that are set; empty where there is no such table.
+        connection_limits: the connection's, shared by all its models.
+        limits: the model's own, in addition.
+        fallback: the models to ask next; none for the models of a fallback itself.
+        fallback_on: the kinds of error that lead there; `None` is the policy's own list.
+    """
+
+    retry: Mapping[str, Any] = EMPTY
+    circuit_breaker: Mapping[str, Any] = EMPTY
+    deadline: float | None = None
+    first_event: float | None = None
+    between_events: float | None = None
+    history: Literal["strict", "repair"] = "strict"
+    unsupported: Literal["notice", "error"] = "notice"
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    connection_limits: LimitSettings | None = None
+    limits: LimitSettings | None = None
+    fallback: tuple[str, ...] = ()
+    fallback_on: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, model: Any, connection: Any, defaults: Any) -> Rules:
+        """
+        Merge three layers.
+
+        Args:
+            model: `ModelSettings`, or `None` for a model without a table.
+            connection: the `ProviderSettings` of its connection.
+            defaults: `DefaultSettings`.
+        """
+        layers: list[CallRules] = [each for each in (model, connection, defaults) if each is not None]
+
+        def nearest(name: str, otherwise: Any = None) -> Any:
+            values = (getattr(layer, name, None) for layer in layers)
+            return next((value for value in values if value is not None), otherwise)
+
+        def merged(name: str) -> dict[str, Any]:
+            keys: dict[str, Any] = {}
+            for layer in reversed(layers):
+                table = getattr(layer, name, None)
+                if table is not None:
+                    keys |= {key: value for key, value in table if value is not None}
+            return keys
+
+        timeouts = Timeouts()
+        for layer in reversed(layers):
+            if layer.timeouts is not None:
+                timeouts = layer.timeouts.over(timeouts)
+        return cls(
+            retry=merged("retry"),
+            circuit_breaker=merged("circuit_breaker"),
+            deadline=nearest("deadline"),
+            first_event=nearest("first_event"),
+            between_events=nearest("between_events"),
+            history=nearest("history", "strict"),
+            unsupported=nearest("unsupported", "notice"),
+            timeouts=timeouts,
+            connection_limits=connection.limits or defaults.limits,
+            limits=None if model is None else model.limits,
+            fallback=() if model is None else tuple(model.fallback or ()),
+            fallback_on=nearest("fallback_on"),
+        )

@@ -1,0 +1,163 @@
+"""The tables of the settings file, apart from the providers' own, which their plugins declare."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, ValidationInfo, field_validator
+
+from polywire.errors import ERROR_KINDS, did_you_mean
+from polywire.parameters import ChatRequestParameters
+from polywire.plugins.connections import (
+    CallRules,
+    CircuitBreakerSettings,
+    LimitSettings,
+    ProviderSettings,
+    RetrySettings,
+    SettingsTable,
+    TimeoutSettings,
+    check_profile,
+)
+from polywire.plugins.durations import Duration
+
+__all__ = [
+    "CallRules",
+    "CircuitBreakerSettings",
+    "DefaultSettings",
+    "Duration",
+    "LimitSettings",
+    "ModelKind",
+    "ModelSettings",
+    "ProviderSettings",
+    "RetrySettings",
+    "SettingsTable",
+    "TimeoutSettings",
+]
+
+ModelKind = Literal["chat", "embedding", "image", "speech"]
+
+
+def _no_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        msg = "must be a number"
+        raise ValueError(msg)
+    return value
+
+
+def _one_or_several(value: Any) -> Any:
+    """Read one word, or several with commas between them, as a list: the short form, and that of the environment."""
+    if isinstance(value, str):
+        return [word for part in value.split(",") if (word := part.strip())]
+    return value
+
+
+def _one_text(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Number = Annotated[float, BeforeValidator(_no_boolean)]
+WholeNumber = Annotated[int, BeforeValidator(_no_boolean)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_one_or_several)]
+
+_PARAMETERS = (
+    "model",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "stop_sequences",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "reasoning",
+    "custom_parameters",
+)
+
+
+class DefaultSettings(CallRules):
+    """The table `[defaults]`: rules for every model whose own table and connection say nothing else."""
+
+    fallback_on: Words | None = Field(
+        default=None, description="the kinds of error after which the next model is asked"
+    )
+    limits: LimitSettings | None = Field(default=None, description="for each connection that has none of its own")
+
+    @field_validator("fallback_on")
+    @classmethod
+    def _check_kinds(cls, kinds: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return check_kinds(kinds)
+
+
+class ModelSettings(CallRules):
+    """
+    The table `[models.NAME]`.
+
+    What several providers share is a key of its own, as in `ChatRequestParameters`; what one provider has goes into
+    `custom_parameters` and is copied into the request as it is.
+    """
+
+    provider: str = Field(default="", description="the connection: a table of [providers], or an installed provider")
+    model: str | None = Field(default=None, description="the provider's id for it", min_length=1)
+    kind: ModelKind = "chat"
+
+    temperature: Number | None = None
+    top_p: Number | None = None
+    max_tokens: Annotated[WholeNumber, Field(ge=1)] | None = None
+    stop_sequences: Annotated[tuple[str, ...], BeforeValidator(_one_text)] | None = None
+    seed: WholeNumber | None = None
+    presence_penalty: Number | None = None
+    frequency_penalty: Number | None = None
+    tool_choice: Literal["auto", "required", "none"] | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: Literal["text", "json"] | None = None
+    reasoning: StrictBool | int | str | dict[str, Any] | None = Field(
+        default=None,
+        description='an effort ("low"), a budget in tokens, false for none, or {effort, budget_tokens, visible}',
+    )
+    custom_parameters: dict[str, Any] = Field(default_factory=dict, description="copied into the request body as it is")
+    dimensions: Annotated[WholeNumber, Field(ge=1)] | None = Field(
+        default=None, description="of an embedding's vectors"
+    )
+
+    profile: Annotated[dict[str, Any], AfterValidator(check_profile)] = Field(
+        default_factory=dict, description="changes to what is known of this model"
+    )
+    limits: LimitSettings | None = Field(default=None, description="in addition to its connection's")
+    fallback: Words | None = Field(default=None, description="the models to ask next, in order")
+    fallback_on: Words | None = Field(default=None, description="the kinds of error after which the next one is asked")
+
+    @field_validator("fallback_on")
+    @classmethod
+    def _check_kinds(cls, kinds: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return check_kinds(kinds)
+
+    @field_validator("stop_sequences", "reasoning", "custom_parameters")
+    @classmethod
+    def _check_parameter(cls, value: Any, info: ValidationInfo) -> Any:
+        try:
+            ChatRequestParameters(**{str(info.field_name): value})
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    def parameters(self) -> ChatRequestParameters:
+        """Return what every request to this model is laid over."""
+        return ChatRequestParameters(
+            **{name: value for name in _PARAMETERS if (value := getattr(self, name)) is not None}
+        )
+
+
+def check_kinds(kinds: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """
+    Return words that name kinds of errors.
+
+    Raises:
+        ValueError: one is none; the message names the nearest.
+    """
+    for kind in kinds or ():
+        if kind not in ERROR_KINDS:
+            msg = f"unknown kind of error {kind!r}{did_you_mean(kind, ERROR_KINDS)}"
+            raise ValueError(msg)
+    return kinds
