@@ -401,6 +401,20 @@ def test_blocks_side_by_side_are_told_apart_by_their_index() -> None:
     ]
 
 
+@pytest.mark.parametrize("reason", ["tool_use", "max_tokens"])
+def test_calls_without_arguments_side_by_side_all_end(reason: str) -> None:
+    first = block(0, {"type": "tool_use", "id": "a", "name": "f"})
+    second = block(1, {"type": "tool_use", "id": "b", "name": "g"})
+    text = block(2, {"type": "text", "text": "x"})
+
+    events = events_of_chunks(
+        [sse(start(), *[e for row in zip(first, second, text, strict=True) for e in row], *end(reason))]
+    )
+
+    assert [event.call.id for event in events if isinstance(event, ToolCallEnd)] == ["a", "b"]
+    assert [call.incomplete for call in collect(events).tool_calls] == [False, False]
+
+
 def test_text_at_the_start_of_a_block_is_also_a_delta() -> None:
     events = events_of_chunks([sse(start(), *block(0, {"type": "text", "text": "Hel"}, text_delta("lo")), *end())])
 

@@ -563,7 +563,7 @@ def test_thinking_without_a_seal_is_bound_to_no_wire() -> None:
 
 def test_what_only_another_wire_knows_is_told() -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    history = [
+    history: list[Any] = [
         UserMessage("q"),
         AiMessage(ToolCall("t1", "f")),
         ToolResultMessage("t1", "f", error=ToolError("timeout", "too late", True)),

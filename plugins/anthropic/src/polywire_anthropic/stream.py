@@ -99,7 +99,7 @@ class AnthropicStreamDecoder:
     """Turns the frames of one stream into events."""
 
     __slots__ = (
-        "_blocks", "_broken", "_calls", "_cut_candidate", "_fields", "_origin", "_reading", "_seen", "_usage",
+        "_blocks", "_broken", "_calls", "_cut_candidate", "_fields", "_last", "_origin", "_reading", "_seen", "_usage",
         "ended",
     )  # fmt: skip
 
@@ -108,6 +108,7 @@ class AnthropicStreamDecoder:
         self._reading = reading
         self._origin = origin
         self._blocks: dict[int, _Block] = {}
+        self._last = -1
         self._fields: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
         self._seen = False
@@ -253,6 +254,7 @@ class AnthropicStreamDecoder:
             raise ProtocolError(msg)
         block = _Block(str(start.get("type") or ""), dict(start))
         self._blocks[index] = block
+        self._last = max(self._last, index)
         match block.kind:
             case "text":
                 self._add(block, index, start.get("text"), TextDelta, events)
@@ -337,6 +339,7 @@ class AnthropicStreamDecoder:
                 if part is not None:
                     events.append(PartEnd(part, index))
             case "tool_use":
+                self._settle_call(events, ended=False)
                 self._cut_candidate = (index, block)
                 if wire_json.decode_object("".join(block.fragments)) or (start.get("input") and not block.fragments):
                     self._settle_call(events, ended=False)
@@ -354,7 +357,8 @@ class AnthropicStreamDecoder:
         if self._cut_candidate is None:
             return
         (index, block), self._cut_candidate = self._cut_candidate, None
-        cut = ended and finish_reason(self._fields.get("stop_reason")) is FinishReason.LENGTH
+        is_last = ended and index == self._last
+        cut = is_last and finish_reason(self._fields.get("stop_reason")) is FinishReason.LENGTH
         given = block.start.get("input")
         arguments = "".join(block.fragments) if block.fragments else given
         call = decode_call(block.start, arguments, index=index, reading=self._reading, cut=cut)
