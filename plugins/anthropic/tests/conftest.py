@@ -27,7 +27,7 @@ from polywire.requests import ChatRequest  # noqa: E402
 from polywire.responses import Notice  # noqa: E402
 from polywire_anthropic import AnthropicCodec  # noqa: E402
 
-GOLDEN = Path(__file__).parent / "golden"
+RECORDINGS = Path(__file__).parent / "recordings"
 
 # Fields that the wire still takes under version 2023-06-01, and that the vendor's current types left out.
 ONLY_IN_OLD_VERSIONS = frozenset({"temperature", "top_p", "top_k"})
@@ -79,7 +79,7 @@ def encode() -> Callable[..., Sent]:
 @pytest.fixture
 def golden() -> Callable[[str], bytes]:
     """Read a recorded answer."""
-    return lambda name: (GOLDEN / name).read_bytes()
+    return lambda name: (RECORDINGS / name).read_bytes()
 
 
 @pytest.fixture
