@@ -257,10 +257,13 @@ def test_other_notices_are_no_error(notice: Notice) -> None:
     assert model.chat("hi").notices == (notice,)
 
 
-@pytest.mark.parametrize("base_url", ["", "h.example", "ftp://h.example"])
+@pytest.mark.parametrize(
+    "base_url", ["", "h.example", "ftp://h.example", "http://", "http://[bad", "http://h:port", "https://u:secret@h"]
+)
 def test_a_base_url_that_is_no_http_address(base_url: str) -> None:
-    with pytest.raises(SettingsError, match="base_url"):
+    with pytest.raises(SettingsError, match="base_url") as caught:
         model_of(base_url=base_url)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_misspelt_setting() -> None:
@@ -321,14 +324,35 @@ def test_a_redirect_is_an_error_that_names_the_host(ask: Ask, status: int) -> No
 
 
 @pytest.mark.parametrize("ask", [ask_plain, ask_plain_async])
-@pytest.mark.parametrize("body", ["<html>", b"", {"texts": "x"}, [1]])
-def test_an_answer_that_a_codec_cannot_read_is_a_protocol_error(ask: Ask, body: Any) -> None:
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [("<html><title>Sign in</title>", "Sign in"), ({"texts": "x"}, "texts"), ([1], "1"), (b'{"text": "cut', "cut")],
+)
+def test_an_answer_that_a_codec_cannot_read_is_a_protocol_error(ask: Ask, body: Any, words: str) -> None:
     model, _ = model_of(Reply(body=body, headers={"x-request-id": "r"}))
 
-    with pytest.raises(ProtocolError) as caught:
+    with pytest.raises(ProtocolError, match=words) as caught:
         ask(model, "hi")
     assert caught.value.__cause__ is not None
-    assert caught.value.provider == "office"
+    assert "JSON" not in str(caught.value)
+    assert (caught.value.provider, caught.value.request_id) == ("office", "r")
+
+
+@pytest.mark.parametrize("ask", [ask_plain, ask_plain_async])
+@pytest.mark.parametrize("body", [b"", b" \n"])
+def test_an_answer_with_nothing_in_it_is_an_empty_response(ask: Ask, body: bytes) -> None:
+    model, _ = model_of(body)
+
+    with pytest.raises(EmptyResponse):
+        ask(model, "hi")
+
+
+@both_streams
+def test_a_web_page_is_no_stream(ask: Ask) -> None:
+    model, _ = model_of(Reply(body="<html><title>Sign in</title>", headers={"Content-Type": "text/html; charset=x"}))
+
+    with pytest.raises(ProtocolError, match="web page"):
+        ask(model, "hi")
 
 
 @every_way
@@ -798,6 +822,17 @@ def test_one_refresh_serves_all_who_wait() -> None:
     assert {each.headers["authorization"] for each in transport.requests if "chat" in each.url} == {"Bearer t1"}
 
 
+def test_waiting_for_a_refresh_ends_with_the_deadline() -> None:
+    model, transport = model_of(auth=RefreshingAuth())
+    model._connection.credential.lock.acquire()
+
+    with pytest.raises(ModelTimeout, match="deadline"):
+        model.chat("hi", deadline=0.01)
+    with pytest.raises(ModelTimeout, match="deadline"):
+        asyncio.run(model.achat("hi", deadline=0.01))
+    assert transport.requests == []
+
+
 def test_waiting_for_a_refresh_can_be_cancelled() -> None:
     auth = RefreshingAuth()
     model, transport = model_of({"token": "t1"}, {"text": "x"}, auth=auth)
@@ -822,11 +857,11 @@ def test_waiting_for_a_refresh_can_be_cancelled() -> None:
 @pytest.mark.parametrize("secret", [KEY, f"  {KEY}\n", Secret(KEY)])
 def test_a_key_is_stripped_and_never_shown(secret: Any) -> None:
     auth = BearerAuth(secret)
-    model, transport = model_of({"text": "x"}, auth=auth)
+    model, transport = model_of({"text": "x"}, auth=auth, headers={"X-Gateway": KEY})
     model.chat("hi")
 
     assert transport.last.headers["authorization"] == f"Bearer {KEY}"
-    shown = f"{auth!r} {auth} {Secret(KEY)!r} {Secret(KEY)} {model!r} {transport.last!r} {HeaderAuth('x', KEY)!r}"
+    shown = f"{vars(model)!r} {auth!r} {auth} {Secret(KEY)!r} {Secret(KEY)} {model!r} {transport.last!r} {HeaderAuth('x', KEY)!r}"
     for at in range(len(KEY) - 7):
         assert KEY[at : at + 8] not in shown
 

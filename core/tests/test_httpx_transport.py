@@ -609,6 +609,30 @@ def test_close_from_another_thread_closes_a_running_loops_connections(serve: Any
     assert server.connections == 2
 
 
+def test_close_closes_the_connections_of_a_loop_that_rests(serve: Any) -> None:
+    server = serve(echo)
+    transport = HttpxTransport()
+    loop = asyncio.new_event_loop()
+    try:
+        for _ in range(2):
+            loop.run_until_complete(asend(transport, request_to(server)))
+        assert server.connections == 1
+        transport.close()
+        loop.run_until_complete(asend(transport, request_to(server)))
+        assert server.connections == 2
+        loop.run_until_complete(transport.aclose())
+    finally:
+        loop.close()
+    gc.collect()
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "5", True])
+@pytest.mark.parametrize("name", ["connect", "read", "write", "pool"])
+def test_a_timeout_that_is_none(name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=name):
+        Timeouts(**{name: value})
+
+
 def test_one_transport_in_two_runs_of_asyncio(serve: Any) -> None:
     server = serve(echo)
     transport = HttpxTransport()

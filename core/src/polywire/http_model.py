@@ -7,6 +7,7 @@ The course of a call is `http_plan.call_plan`, written once. Here it is driven, 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from polywire.auth import NoAuth, credential_of
 from polywire.codec import Auth, Codec, HttpResponse
 from polywire.errors import ModelTimeout, SettingsError, did_you_mean
 from polywire.http_limits import CallLimits
-from polywire.http_plan import Acquire, CallPlan, Connection, Opened, Send, call_plan, join_url
+from polywire.http_plan import CallPlan, Connection, Opened, Send, call_plan, check_base_url, join_url
 from polywire.http_sources import AsyncHttpSource, HttpSource
 from polywire.immutable import EMPTY
 from polywire.models import ModelInformation, StreamingChatModel
@@ -79,9 +80,7 @@ class HttpChatModel(StreamingChatModel):
             if value not in known:
                 msg = f"{name} {value!r}{did_you_mean(str(value), known)}"
                 raise SettingsError(msg)
-        if not base_url.strip().startswith(("http://", "https://")):
-            msg = "base_url must begin with http:// or https://"
-            raise SettingsError(msg)
+        check_base_url(base_url)
         self._connection = Connection(
             codec=codec,
             base_url=base_url,
@@ -144,7 +143,7 @@ class HttpChatModel(StreamingChatModel):
             step = next(plan)
             while True:
                 try:
-                    reply = self._send(step, limits) if isinstance(step, Send) else step.lock.acquire()
+                    reply = self._send(step, limits) if isinstance(step, Send) else _acquire(step.lock, limits)
                 except BaseException as error:
                     step = plan.throw(error)
                 else:
@@ -158,7 +157,10 @@ class HttpChatModel(StreamingChatModel):
             step = next(plan)
             while True:
                 try:
-                    reply = await self._asend(step, limits) if isinstance(step, Send) else await _aacquire(step)
+                    if isinstance(step, Send):
+                        reply = await self._asend(step, limits)
+                    else:
+                        reply = await _aacquire(step.lock, limits)
                 except BaseException as error:
                     step = plan.throw(error)
                 else:
@@ -224,12 +226,20 @@ class HttpChatModel(StreamingChatModel):
         return answer
 
 
-async def _aacquire(step: Acquire) -> Any:
+def _acquire(lock: threading.Lock, limits: CallLimits | None) -> Any:
+    remaining = None if limits is None else limits.remaining()
+    if not lock.acquire(timeout=-1 if remaining is None else remaining) and limits is not None:
+        raise limits.timeout()
+
+
+async def _aacquire(lock: threading.Lock, limits: CallLimits | None) -> Any:
     """
     Wait for a lock that threads and other event loops share.
 
     It is held while a token is fetched, which is seldom; looking again every few milliseconds blocks no loop and, when
     cancelled, leaves nothing behind.
     """
-    while not step.lock.acquire(blocking=False):  # noqa: ASYNC110 - no event can be shared so
+    while not lock.acquire(blocking=False):
+        if limits is not None and (timeout := limits.expired()) is not None:
+            raise timeout
         await asyncio.sleep(_LOCK_POLL_SECONDS)

@@ -9,22 +9,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from polywire.auth import Credential
 from polywire.codec import Auth, Codec, Encoded, HttpRequest, HttpResponse
-from polywire.errors import ModelError, PolywireError, ProtocolError, SettingsError, UnsupportedByModel
+from polywire.errors import EmptyResponse, ModelError, PolywireError, ProtocolError, SettingsError, UnsupportedByModel
 from polywire.history import check_history
-from polywire.http_errors import error_from_response, request_id_of
+from polywire.http_errors import error_from_response, request_id_of, summarize_body
+from polywire.http_errors.bodies import readable_body
 from polywire.messages import AiMessage, Origin
 from polywire.requests import PARAMETER_NAMES, ChatRequest, ChatRequestParameters
 from polywire.responses import ChatResponse, Notice
 from polywire.transport.streams import HttpStream, is_success
 
-__all__ = ["Acquire", "CallPlan", "Connection", "Opened", "Send", "call_plan", "join_url", "metadata_of"]
+__all__ = [
+    "Acquire",
+    "CallPlan",
+    "Connection",
+    "Opened",
+    "Send",
+    "call_plan",
+    "check_base_url",
+    "join_url",
+    "metadata_of",
+]
 
 
 @dataclass(slots=True)
@@ -59,12 +70,12 @@ class Connection:
     """What all calls of one `HttpChatModel` have in common."""
 
     codec: Codec
-    base_url: str
+    base_url: str = field(repr=False)
     auth: Auth
     credential: Credential
     defaults: ChatRequestParameters
     provider: str | None
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     unsupported: Literal["notice", "error"]
     history: Literal["strict", "repair"]
     clock: Callable[[], float]
@@ -84,8 +95,9 @@ def call_plan(connection: Connection, request: ChatRequest, *, stream: bool) -> 
             msg = "no model is named: give model=… with the call, or set it in the settings"
             raise SettingsError(msg)
         checked = check_history(request.messages, connection.history)
-        prepared = ChatRequest(checked.messages, parameters, request.options)
-        encoded = _encode(connection, prepared, stream=stream)
+        if parameters is not request.parameters or checked.messages is not request.messages:
+            request = ChatRequest(checked.messages, parameters, request.options)
+        encoded = _encode(connection, request, stream=stream)
         encoded.origin = Origin(connection.codec.wire, connection.provider, model)
         notices = (*checked.notices, *encoded.notices)
         http = _addressed(connection, encoded.http)
@@ -236,7 +248,7 @@ def _decoded(
             error.request_id = metadata.get("request_id") or request_id_of(answer.headers)
         raise
     except Exception as error:
-        raise unreadable(error) from error
+        raise unreadable(answer) from error
     message = response.message
     if message.origin is None:
         message = AiMessage(message.parts, encoded.origin, extras=message.extras)
@@ -251,9 +263,15 @@ def _decoded(
     )
 
 
-def unreadable(error: Exception) -> ProtocolError:
-    """Make the error for an answer that a codec could not read."""
-    return ProtocolError(f"the answer could not be read ({type(error).__name__}: {error})")
+def unreadable(answer: HttpResponse) -> ModelError:
+    """Make the error for a whole answer that a codec could not read: there is nothing in it, or not what was promised."""
+    request_id = request_id_of(answer.headers)
+    summary = summarize_body(answer.body)
+    if not summary:
+        return EmptyResponse("the server reported success and sent nothing", request_id=request_id)
+    return ProtocolError(
+        f"the answer is not what the wire promises: {summary}", request_id=request_id, body=readable_body(answer.body)
+    )
 
 
 def metadata_of(encoded: Encoded, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -271,6 +289,27 @@ def metadata_of(encoded: Encoded, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 # Addresses
+
+
+def check_base_url(base_url: str) -> None:
+    """
+    Check a connection's address.
+
+    Raises:
+        SettingsError: it is no HTTP address, or holds a user and a password.
+    """
+    try:
+        parts = urlsplit(base_url.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not host:
+        msg = "base_url must be an address that begins with http:// or https://"
+        raise SettingsError(msg)
+    if parts.username or parts.password:
+        msg = "base_url holds a user or a password; keys belong to the setting made for them, where nothing shows them"
+        raise SettingsError(msg)
 
 
 def join_url(base_url: str, path: str) -> str:

@@ -34,7 +34,7 @@ from polywire.events import CONTENT_EVENTS, NoticeAdded, ResponseEnd, ResponseSt
 from polywire.framing.sse import SseFraming
 from polywire.http_errors import request_id_of
 from polywire.http_limits import CallLimits
-from polywire.http_plan import Connection, Opened, fill_in, metadata_of, unreadable
+from polywire.http_plan import Connection, Opened, fill_in, metadata_of
 from polywire.responses import Notice
 from polywire.watchdog import shared_watchdog
 
@@ -99,7 +99,7 @@ class _Reader:
                     events += decoder.finish()
                     break
         except Exception as error:
-            self._fail(error if isinstance(error, PolywireError) else _caused(unreadable(error), error))
+            self._fail(error if isinstance(error, PolywireError) else _unreadable(error))
         return self._handed_over(events) if events else events
 
     def end(self, broken: ModelError | None = None, *, by_limit: bool = False) -> Sequence[StreamEvent]:
@@ -128,10 +128,14 @@ class _Reader:
         except (StreamInterrupted, EmptyResponse) as error:
             if broken is not None and (by_limit or not (self._received or events)):
                 self._fail(broken)
+            elif (
+                isinstance(error, EmptyResponse) and "text/html" in self.stream.headers.get("content-type", "").lower()
+            ):
+                self._fail(_caused(ProtocolError("the server sent a web page instead of a stream of events"), error))
             else:
                 self._fail(_interruption(error, broken or rest_error))
         except Exception as error:
-            self._fail(error if isinstance(error, PolywireError) else _caused(unreadable(error), error))
+            self._fail(error if isinstance(error, PolywireError) else _unreadable(error))
         else:
             if broken is not None:
                 text = f"the connection broke after the answer was complete and before its end mark: {broken.message}"
@@ -191,6 +195,10 @@ def _interruption(error: StreamInterrupted | EmptyResponse, cause: Exception | N
     if isinstance(error, EmptyResponse):
         error = StreamInterrupted("the stream ended in the middle of its first frame")
     return _caused(error, cause)
+
+
+def _unreadable(error: Exception) -> ModelError:
+    return _caused(ProtocolError(f"the stream could not be read ({type(error).__name__})"), error)
 
 
 def _caused(error: ModelError, cause: BaseException) -> ModelError:

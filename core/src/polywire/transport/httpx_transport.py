@@ -259,7 +259,7 @@ class HttpxTransport:
 
     def close(self) -> None:
         """
-        Close the connections of this process, and ask those of running event loops to close.
+        Close the connections of this process and of event loops that rest, and ask those of running ones to close.
 
         Clients that were handed in stay open. Used again, the transport opens new connections.
         """
@@ -267,9 +267,11 @@ class HttpxTransport:
         with self._lock:
             loops = list(self._loops.items())
         for loop, pools in loops:
-            if loop.is_running():
-                with contextlib.suppress(RuntimeError):  # it was closed just now
+            with contextlib.suppress(RuntimeError):  # it was closed, or has begun to run, just now
+                if loop.is_running():
                     loop.call_soon_threadsafe(pools.close_soon)
+                elif not loop.is_closed() and not _in_a_loop():
+                    loop.run_until_complete(pools.aclose())
         _close_pools(self._pools, self._pid)
 
     async def aclose(self) -> None:
@@ -280,6 +282,14 @@ class HttpxTransport:
         if pools is not None:
             await pools.aclose()
         self.close()
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _close_pools(pools: dict[_PoolKey, httpx.HTTPTransport], pid: int) -> None:

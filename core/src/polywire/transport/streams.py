@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from polywire.codec import Headers, HttpRequest, HttpResponse
+from polywire.errors import SettingsError
 
 __all__ = ["MAX_ERROR_BODY_BYTES", "HttpStream", "HttpTransport", "Timeouts", "is_success"]
 
@@ -39,8 +40,15 @@ class Timeouts:
     write: float | None = 60.0
     pool: float | None = 60.0
 
+    def __post_init__(self) -> None:
+        for name in ("connect", "read", "write", "pool"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
+                msg = f"the timeout {name!r} must be a number of seconds above 0, or None, not {value!r}"
+                raise SettingsError(msg)
+
     def capped(self, seconds: float) -> Timeouts:
-        """Return these with no limit longer than `seconds`."""
+        """Return these with no limit longer than `seconds`, which is more than 0."""
         return Timeouts(
             *(
                 seconds if limit is None else min(limit, seconds)
