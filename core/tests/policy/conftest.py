@@ -157,7 +157,8 @@ class FakeSource:
             if isinstance(step, Wait):
                 self.model.world.pass_time(step.seconds, self.broken)
                 if self.broken.ready:
-                    raise ConnectionFailed("cut")
+                    message = "cut"
+                    raise ConnectionFailed(message)
             elif isinstance(step, BaseException):
                 raise step
             else:

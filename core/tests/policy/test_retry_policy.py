@@ -238,8 +238,10 @@ def test_sleep_is_injected_as_plain_functions_too() -> None:
     async def asleep(seconds: float) -> None:
         slept.append(seconds)
 
+    error = ServerError("no")
+
     def fail(_: object) -> str:
-        raise ServerError("no")
+        raise error
 
     model = PolicyModel(
         ChatModel.from_function(fail),

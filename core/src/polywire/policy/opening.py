@@ -23,7 +23,7 @@ from polywire.streams import AsyncEventSource, EventSource, as_async_source, as_
 if TYPE_CHECKING:
     from polywire.policy.calls import Call
 
-__all__ = ["Open", "Opened", "Rider", "StreamEnd", "open_model"]
+__all__ = ["Open", "Opened", "Rider", "StreamEnd", "aclose_surely", "open_model"]
 
 
 class StreamEnd(NamedTuple):
@@ -133,6 +133,15 @@ class _WholeAnswer:
         self._request = None
 
 
+async def aclose_surely(source: AsyncEventSource) -> None:
+    """Close, also when the task is cancelled in the middle of it."""
+    try:
+        await source.aclose()
+    except asyncio.CancelledError:
+        await source.aclose()  # idempotent: it goes on where it was interrupted
+        raise
+
+
 def _has_content(batch: Sequence[StreamEvent]) -> bool:
     return any(type(event) in CONTENT_EVENTS for event in batch)
 
@@ -190,6 +199,6 @@ async def _aopen_stream(call: Call) -> Opened:
         if watch is not None:
             watch.close()
         if source is not None and not isinstance(error, GeneratorExit):
-            await source.aclose()
+            await aclose_surely(source)
         raise
     return Opened(call, source, held, watch)

@@ -124,10 +124,10 @@ class Meter:
             self._state, _ = limit.algorithm.step(limit.forced, self._state, now, weight - mark.weight)
         elif weight < mark.weight:
             ahead = mark.tat - now * 1000 - (self._refunded - mark.refunded)
-            units = min(mark.weight - weight, ahead // limit.emission)
-            if units > 0:
-                self._refunded += units * limit.emission
-                self._state, _ = limit.algorithm.step(limit.forced, self._state, now, -units)
+            back = min((mark.weight - weight) * limit.emission, ahead)
+            if back > 0:
+                self._refunded += back
+                self._state = (self._state[0] - back,)
 
     def wait_for(self, now: int, weight: int) -> int:
         """Ticks until so many units more would have been granted one after the other; 0 where at once."""

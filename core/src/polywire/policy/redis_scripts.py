@@ -56,10 +56,11 @@ local settle = function(key, reserved, actual, tat, refunded, emission, forced)
     elseif actual < reserved then
         local so_far = tonumber(redis.call('HGET', key, 'refunded') or '0')
         local ahead = tat - now * 1000 - math.max(0, so_far - refunded)
-        local units = math.min(reserved - actual, math.floor(ahead / emission))
-        if units > 0 then
-            redis.call('HSET', key, 'refunded', string.format('%%.0f', so_far + units * emission))
-            take(key, -units, emission, forced, 0)
+        local back = math.min((reserved - actual) * emission, ahead)
+        if back > 0 then
+            local now_at = tonumber(redis.call('HGET', key, 'tat1') or '0')
+            redis.call('HSET', key, 'refunded', string.format('%%.0f', so_far + back))
+            redis.call('HSET', key, 'tat1', string.format('%%.0f', math.max(0, now_at - back)))
         end
     end
 end

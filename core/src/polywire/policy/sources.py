@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polywire.events import NoticeAdded, ResponseEnd, ResponseStart, StreamEvent, UsageUpdate, latest_usage
-from polywire.policy.opening import Opened, StreamEnd
+from polywire.policy.opening import Opened, StreamEnd, aclose_surely
 from polywire.policy.plans import Plan, arun, run
 from polywire.policy.watches import AsyncWatch, Watch
 from polywire.responses import TokenUsage
@@ -27,7 +27,7 @@ _NO_USAGE = TokenUsage()
 class _PolicySource:
     """What both kinds share. `plan` is started by the first read: unread, a stream holds nothing."""
 
-    __slots__ = ("_call", "_closed", "_complete", "_make_plan", "_opened", "_usage", "_watch")
+    __slots__ = ("_call", "_closed", "_complete", "_error", "_make_plan", "_opened", "_usage", "_watch")
 
     def __init__(self, make_plan: Callable[[], tuple[Call, Plan]]) -> None:
         self._make_plan: Callable[[], tuple[Call, Plan]] | None = make_plan
@@ -35,6 +35,7 @@ class _PolicySource:
         self._watch: Any = None
         self._usage = _NO_USAGE
         self._complete = False
+        self._error: BaseException | None = None
         self._closed = False
 
     def _begin(self, opened: Opened, call: Call) -> Sequence[StreamEvent]:
@@ -62,14 +63,14 @@ class _PolicySource:
             elif kind is ResponseEnd:
                 self._complete = True
 
-    def _finish(self, error: BaseException | None = None) -> None:
-        """Give back what rides on the stream, once."""
+    def _finish(self) -> None:
+        """Give back what rides on the stream, once; after the connection, so that it is free when a waiter gets a turn."""
         if self._watch is not None:
             self._watch.close()
         opened = self._opened
         if opened is not None and opened.riders:
             riders, opened.riders = opened.riders, []
-            end = StreamEnd(self._complete, self._usage, error)
+            end = StreamEnd(self._complete, self._usage, self._error)
             for rider in riders:
                 rider(end)
 
@@ -102,11 +103,9 @@ class PolicySource(_PolicySource):
                 batch = watch.read(opened.source.read)
                 watch.saw(batch)
         except BaseException as error:
-            self._finish(error)
+            self._error = error
             raise
-        if not batch:
-            self._finish()
-        elif opened.riders:
+        if opened.riders:
             self._note(batch)
         return batch  # type: ignore[no-any-return]
 
@@ -151,11 +150,9 @@ class AsyncPolicySource(_PolicySource):
                 batch = await watch.read(opened.source.aread())
                 watch.saw(batch)
         except BaseException as error:
-            self._finish(error)
+            self._error = error
             raise
-        if not batch:
-            self._finish()
-        elif opened.riders:
+        if opened.riders:
             self._note(batch)
         return batch  # type: ignore[no-any-return]
 
@@ -165,6 +162,6 @@ class AsyncPolicySource(_PolicySource):
             self._closed = True
             try:
                 if self._opened is not None:
-                    await self._opened.source.aclose()
+                    await aclose_surely(self._opened.source)
             finally:
                 self._finish()
