@@ -58,7 +58,8 @@ class ToolCall:
                 msg = f"ToolCall.{label} must not be empty"
                 raise ValueError(msg)
         if isinstance(arguments, str):
-            if not arguments or arguments.isspace() or arguments.strip() == "null":
+            # Of a call that was cut off, what had arrived stays, even if that is nothing: `{}` would look whole.
+            if not incomplete and (not arguments or arguments.isspace() or arguments.strip() == "null"):
                 arguments = "{}"
         elif arguments is None:
             arguments = "{}"

@@ -173,7 +173,7 @@ def same_answer(first: ChatResponse, second: ChatResponse) -> Iterator[str]:
         mine, theirs = getattr(first, name), getattr(second, name)
         if mine != theirs:
             yield f"{name}: {mine!r} in one, {theirs!r} in the other"
-    if [type(part).__name__ for part in first.message.parts] != [type(part).__name__ for part in second.message.parts]:
+    if first.message.parts != second.message.parts:
         yield f"the parts differ: {first.message.parts!r} and {second.message.parts!r}"
 
 

@@ -168,9 +168,10 @@ def callers_objects(subject: CodecUnderTest) -> Iterator[str]:
     before = copy.deepcopy(schema)
     for name, messages, _ in conversations():
         request = requests_of(messages, tools=(SEARCH, ToolSpecification("other", None, schema)))
+        request = subject.request(request)
         twin = copy.deepcopy(request)
         try:
-            subject.encode(request)
+            subject.codec.encode(request, stream=False)
         except BadRequest:
             continue
         if request != twin or schema != before:
