@@ -774,6 +774,20 @@ def test_marks_on_calls_and_results_count(encode: Encode) -> None:
 # --- purity ---
 
 
+def test_the_same_history_is_written_the_same_again_whatever_the_profile(encode: Encode) -> None:
+    history = [UserMessage(TextContent("q", MARK)), *turn(("t1", "1")), UserMessage(" \n"), AiMessage("end ")]
+    codec, older = AnthropicCodec(), AnthropicCodec(version="2023-06-01")
+    longer = [*history, *(UserMessage(TextContent(str(number), MARK)) for number in range(4))]
+
+    first, again = encode(history, codec=codec), encode(history, codec=codec)
+
+    assert (first.body, first.notices) == (again.body, again.notices)
+    assert encode(history, codec=older).body == first.body
+    # Marks and white space that one request leaves out stay where they are for the next.
+    assert encode(longer, codec=codec).body == encode(longer, codec=AnthropicCodec()).body
+    assert encode(history, codec=codec).body == first.body
+
+
 def test_nothing_of_the_callers_changes(encode: Encode) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "oneOf": [{"required": ["a"]}]}
     history = [SystemMessage("s"), UserMessage("q "), *turn(("a.b", "1")), AiMessage("end ")]

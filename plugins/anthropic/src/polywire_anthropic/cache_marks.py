@@ -8,7 +8,6 @@ the newest ones push out the oldest of the conversation. Every mark left out is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from polywire.contents import CacheMark
@@ -34,8 +33,9 @@ def limit_cache_marks(body: dict[str, Any], limit: int, notices: list[Notice]) -
         if isinstance(body.get(key), list):
             _gather(body[key], key, fixed)
     for index, turn in enumerate(body.get("messages", ())):
-        if isinstance(turn["content"], list):
-            _gather(turn["content"], f"messages[{index}].content", turns)
+        content = turn["content"]
+        if type(content) is list:
+            _gather(content, f"messages[{index}].content", turns)
     if len(fixed) + len(turns) <= limit:
         return
     kept_turns = min(len(turns), max(limit - len(fixed), min(limit, 1)))
@@ -49,10 +49,7 @@ def limit_cache_marks(body: dict[str, Any], limit: int, notices: list[Notice]) -
 
 def _gather(blocks: list[Any], where: str, marks: list[tuple[Any, int, str]]) -> None:
     for index, block in enumerate(blocks):
-        if not isinstance(block, Mapping):
-            continue
-        content = block.get("content")
-        if isinstance(content, list) and block.get("type") == "tool_result":
-            _gather(content, f"{where}[{index}].content", marks)
-        if block.get(_KEY) is not None:
+        if "content" in block and block["type"] == "tool_result" and isinstance(block["content"], list):
+            _gather(block["content"], f"{where}[{index}].content", marks)
+        if _KEY in block and block[_KEY] is not None:
             marks.append((blocks, index, f"{where}[{index}]"))

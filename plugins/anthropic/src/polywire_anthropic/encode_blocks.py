@@ -179,6 +179,10 @@ class BlockWriter:
             block.update(thinking.extras.get(WIRE, {}))
         return block
 
+    def parts(self, parts: Iterable[AiPart], where: str) -> list[Block]:
+        """Write the parts of an assistant's message that have a place there."""
+        return [block for part in parts if (block := self.part(part, where)) is not None]
+
     def part(self, part: AiPart, where: str) -> Block | None:
         """Write a part of an assistant's message; `None` for what has no place there, which is told."""
         if type(part) is TextContent:

@@ -15,11 +15,12 @@ The rules, by turn and not by message:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from polywire.errors import UnsupportedByModel
 from polywire.immutable import EMPTY
+from polywire.memo import Remembering, recall, remember
 from polywire.messages import AiMessage, CustomMessage, Message, SystemMessage, ToolCall, ToolResultMessage, UserMessage
 from polywire.profiles import Profile
 from polywire.responses import Notice
@@ -54,7 +55,10 @@ class _HistoryWriter:
     def __init__(self, profile: Profile, notices: list[Notice], *, is_list: bool) -> None:
         self._profile = profile
         self._writer = BlockWriter(profile, notices)
+        self._notices = notices
         self._is_list = is_list
+        # A payload handed to a caller may be changed there; only one that is turned into bytes at once may share blocks.
+        self._remembers = not profile.quirks.get("as_read")
         self._turns: list[_Turn] = []
         self._order: dict[str, int] = {}
         self._system: list[list[Block]] = []
@@ -76,6 +80,18 @@ class _HistoryWriter:
                 msg = f"messages[{position}]: this wire does not know the custom message {sorted(message.attributes)}"
                 raise UnsupportedByModel(msg)
 
+    def _written(self, message: Remembering, write: Callable[[], list[Block]]) -> list[Block]:
+        """Return what was written for this message before, for this profile; what needed a notice is written anew."""
+        if not self._remembers:
+            return write()
+        blocks: list[Block] | None = recall(message, self._profile)
+        if blocks is None:
+            told = len(self._notices)
+            blocks = write()
+            if len(self._notices) == told:
+                remember(message, self._profile, blocks)
+        return blocks
+
     def _turn(self, role: str, extras: Mapping[str, Any]) -> _Turn:
         if self._turns and self._turns[-1].role == role:
             turn = self._turns[-1]
@@ -93,14 +109,13 @@ class _HistoryWriter:
         where = f"messages[{position}]"
         if message.name is not None and not self._profile.user_name:
             self._writer.tell("dropped", where, f"this wire has no place for the user's name {message.name!r}")
-        blocks = self._writer.contents(message.contents, where, user=True)
+        blocks = self._written(message, lambda: self._writer.contents(message.contents, where, user=True))
         if blocks:
             self._turn("user", message.extras).blocks += blocks
 
     def _assistant(self, message: AiMessage, position: int) -> None:
         where = f"messages[{position}]"
-        writer = self._writer
-        blocks = [block for part in message.parts if (block := writer.part(part, where)) is not None]
+        blocks = self._written(message, lambda: self._writer.parts(message.parts, where))
         if not blocks:
             return
         turn = self._turn("assistant", message.extras)
@@ -110,7 +125,7 @@ class _HistoryWriter:
                 self._order.setdefault(part.id, len(self._order))
 
     def _result(self, message: ToolResultMessage, position: int) -> None:
-        block = self._writer.result(message, f"messages[{position}]")
+        (block,) = self._written(message, lambda: [self._writer.result(message, f"messages[{position}]")])
         # The message's extras stand in the block: all results share the one user's turn.
         self._turn("user", EMPTY).results.append((self._order.get(message.call_id, LATE), block))
 
@@ -184,7 +199,7 @@ class _HistoryWriter:
         while blocks and blocks[-1]["type"] == "text":
             trimmed = blocks[-1]["text"].rstrip()
             if trimmed:
-                blocks[-1]["text"] = trimmed
+                blocks[-1] = {**blocks[-1], "text": trimmed}
                 break
             blocks.pop()
         if not blocks:
