@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polywire.contents import Content, MediaContent, TextContent
+from polywire.immutable import FrozenDict
 from polywire.messages import Message, ToolResultMessage, UserMessage
 from polywire.responses import Notice
 
-__all__ = ["media_after_results"]
+__all__ = ["MOVED", "media_after_results"]
+
+MOVED = FrozenDict({"moved_media": True})
+"""The extras of the line that stands in for media: no content of the tool's own, for codecs that must tell them apart."""
 
 
 def media_after_results(messages: Sequence[Message]) -> tuple[Sequence[Message], list[Notice]]:
@@ -39,7 +43,8 @@ def media_after_results(messages: Sequence[Message]) -> tuple[Sequence[Message],
                 continue
             count += 1
             kind = getattr(item, "kind", "file")
-            kept.append(TextContent(f"[{kind} {count} of this result is in the next user message]"))
+            note = f"[{kind} {count} of this result is in the next user message]"
+            kept.append(TextContent(note, extras=MOVED))
             moved += [TextContent(f"[{kind} {count} of the result of {message.call_id}:]"), item]
         if not count:
             rewritten.append(message)
