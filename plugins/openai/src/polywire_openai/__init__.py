@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from polywire_openai.codec import OpenAIChatCodec
 from polywire_openai.profiles import COMPATIBLE, COMPATIBLE_PROFILES, OPENAI, OPENAI_PROFILES
+from polywire_openai.wire import OpenAIWire
 
-__all__ = ["COMPATIBLE", "COMPATIBLE_PROFILES", "OPENAI", "OPENAI_PROFILES", "OpenAIChatCodec"]
+__all__ = ["COMPATIBLE", "COMPATIBLE_PROFILES", "OPENAI", "OPENAI_PROFILES", "OpenAIChatCodec", "OpenAIWire"]

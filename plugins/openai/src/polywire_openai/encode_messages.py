@@ -30,6 +30,7 @@ from polywire.messages import (
 from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.envelope import error_envelope, success_envelope
+from polywire.translation.tool_media import MOVED
 from polywire_openai.contents import is_refusal
 from polywire_openai.encode_contents import ContentWriter
 from polywire_openai.fields import WIRE, own_extras
@@ -65,7 +66,10 @@ def encode_history(messages: Sequence[Message], profile: Profile, notices: list[
     if not profile.system_in_place:
         messages = gather_instructions(messages, notices)
     writer = MessageWriter(profile, notices, _marks(messages))
-    written = [writer.write(message, f"messages[{index}]") for index, message in enumerate(messages)]
+    written = [
+        writer.write_plain(message) or writer.write(message, f"messages[{index}]")
+        for index, message in enumerate(messages)
+    ]
     writer.finish()
     return alternate(written) if profile.alternating_roles else written
 
@@ -89,7 +93,7 @@ def encode_history_json(messages: Sequence[Message], profile: Profile, notices: 
         if writer is None:
             writer = MessageWriter(profile, notices, _marks(messages))
         told, marks = len(notices), writer.marks_seen
-        item = writer.write(message, f"messages[{index}]")
+        item = writer.write_plain(message) or writer.write(message, f"messages[{index}]")
         is_plain = len(notices) == told and writer.marks_seen == marks
         if is_plain and not isinstance(message, CustomMessage):
             # Nothing to say about it, and nothing in it that goes by its place: it will be written so every time.
@@ -124,8 +128,47 @@ class MessageWriter:
         self._name_results = profile.quirks.get("tool_message_name", False)
         self._wrap_success = profile.quirks.get("success_envelope", False)
         self._withheld_thinking = 0
+        self._results_are_plain = not self._name_results and not self._wrap_success
+        self._answers_are_plain = not profile.reasoning_echo_empty
         self.marks_seen = 0
         """How many cache marks have been met."""
+
+    def write_plain(self, message: Message) -> dict[str, Any] | None:
+        """Write a message of the common kind: text and calls, and nothing that needs a closer look; else `None`."""
+        kind = type(message)
+        if kind is AiMessage:
+            return self._plain_answer(message.parts) if not message.extras and self._answers_are_plain else None  # type: ignore[union-attr]
+        if kind is CustomMessage or message.extras or len(message.contents) != 1:  # type: ignore[union-attr]
+            return None
+        content = message.contents[0]  # type: ignore[union-attr]
+        if type(content) is not TextContent or content.extras or content.cache is not None:
+            return None
+        if kind is ToolResultMessage:
+            if message.is_error or not self._results_are_plain:  # type: ignore[union-attr]
+                return None
+            return {"role": "tool", "tool_call_id": message.call_id, "content": content.text}  # type: ignore[union-attr]
+        if message.name is not None:  # type: ignore[union-attr]
+            return None
+        return {"role": "user" if kind is UserMessage else self._profile.system_role, "content": content.text}
+
+    @staticmethod
+    def _plain_answer(parts: Sequence[Any]) -> dict[str, Any] | None:
+        text: str | None = None
+        calls: list[dict[str, Any]] = []
+        for part in parts:
+            kind = type(part)
+            if part.extras if kind is ToolCall or kind is TextContent else True:
+                return None
+            if kind is ToolCall:
+                function = {"name": part.name, "arguments": encode_arguments(part.arguments)}
+                calls.append({"id": part.id, "type": "function", "function": function})
+            elif text is not None or calls or not part.text or part.cache is not None:
+                return None
+            else:
+                text = part.text
+        if calls:
+            return {"role": "assistant", "content": text, "tool_calls": calls}
+        return {"role": "assistant", "content": text or ""}
 
     def write(self, message: Message, where: str) -> dict[str, Any]:
         """
@@ -198,7 +241,8 @@ class MessageWriter:
             content = ""
         else:
             self._note(contents, where)
-            moved = any("moved_media" in item.extras for item in contents if type(item) is TextContent)
+            # Beside the line that stands in for moved media a list would be no better than a string.
+            moved = any(item.extras == MOVED for item in contents if type(item) is TextContent and item.extras)
             content = self._contents.contents(contents, where, "\n")
             if moved and isinstance(content, list):
                 content = "\n".join(part["text"] for part in content if part.get("type") == "text")
@@ -226,7 +270,7 @@ class MessageWriter:
                     self._notices.append(Notice("approximated", f"{where}.parts[{index}]", text))
                 extras = self._text(part, parts, declined, extras, f"{where}.parts[{index}]")  # type: ignore[arg-type]
             elif kind is ToolCall:
-                calls.append(self._call(part))  # type: ignore[arg-type]
+                calls.append(self.call(part))  # type: ignore[arg-type]
             elif kind is ThinkingContent:
                 thoughts.append(part)  # type: ignore[arg-type]
             elif kind is OpaqueContent:
@@ -282,7 +326,8 @@ class MessageWriter:
         kind = getattr(part, "kind", "media")
         self._notices.append(Notice("dropped", where, f"this wire takes no {kind} back in the model's own message"))
 
-    def _call(self, call: ToolCall) -> dict[str, Any]:
+    def call(self, call: ToolCall) -> dict[str, Any]:
+        """Write one tool call."""
         arguments = encode_arguments(call.arguments)
         extras = call.extras
         own = own_extras(extras) if extras else EMPTY

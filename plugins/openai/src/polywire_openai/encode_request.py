@@ -21,13 +21,16 @@ from polywire_openai.reading import Reading
 from polywire_openai.reasoning_parameters import REASONING_FIELDS, encode_reasoning
 from polywire_openai.tools import encode_tool_choice, encode_tools
 
-__all__ = ["TYPED_FIELDS", "Body", "encode_body"]
+__all__ = ["AS_READ", "TYPED_FIELDS", "Body", "encode_body", "encode_parameters"]
 
 TYPED_FIELDS = REASONING_FIELDS | {
     "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed",
     "presence_penalty", "frequency_penalty", "tools", "tool_choice", "parallel_tool_calls", "response_format",
 }  # fmt: skip
 """The body's fields that have a place in the values; every other one travels in `extras["openai"]`."""
+
+AS_READ = "as_read"
+"""The key in `extras["openai"]` for typed fields whose exact form the values do not hold."""
 
 _SAMPLING = ("temperature", "top_p", "seed", "presence_penalty", "frequency_penalty")
 _UNFIT_NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -58,6 +61,19 @@ def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False
         body["model"] = parameters.model
     encode = encode_history_json if as_json else encode_history
     body["messages"] = encode(prepared.messages, profile, notices)
+    schemas, answer = encode_parameters(body, parameters, profile, notices)
+    if asked:
+        body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS and key != AS_READ})
+    _tell_foreign(request.parameters, notices)
+    apply_custom_parameters(body, parameters, notices)
+    reading = Reading(prepared.names, schemas, answer, _audio_type(body), profile, request)
+    return Body(body, reading, notices)
+
+
+def encode_parameters(
+    body: dict[str, Any], parameters: ChatRequestParameters, profile: Profile, notices: list[Notice]
+) -> tuple[dict[str, Lowered], Lowered | None]:
+    """Write parameters that have been made fit for the profile; returns the schemas of tools and answer that had to change."""
     schemas = _write_tools(body, parameters, profile, notices)
     for name in _SAMPLING:
         value = getattr(parameters, name)
@@ -71,12 +87,7 @@ def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False
         body["stop"] = list(parameters.stop_sequences)
     answer = _write_format(body, parameters.response_format, profile, notices)
     body.update(encode_reasoning(parameters.reasoning, profile, notices))
-    if asked:
-        body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS})
-    _tell_foreign(request.parameters, notices)
-    apply_custom_parameters(body, parameters, notices)
-    reading = Reading(prepared.names, schemas, answer, _audio_type(body), profile, request)
-    return Body(body, reading, notices)
+    return schemas, answer
 
 
 def _write_tools(
@@ -145,6 +156,8 @@ def _tell_foreign(parameters: ChatRequestParameters, notices: list[Notice]) -> N
     if not parameters.extras:
         return
     for wire, own in parameters.extras.items():
-        if wire != WIRE and own:
-            names = ", ".join(sorted(own)) if isinstance(own, Mapping) else str(own)
-            notices.append(Notice("dropped", "extras", f"fields that only {wire!r} understands are left out: {names}"))
+        # What `as_read` holds is said in the values too, and whether to stream is the caller's to say.
+        names = sorted(own.keys() - {AS_READ, "stream"}) if wire != WIRE and isinstance(own, Mapping) else ()
+        if names:
+            message = f"fields that only the wire {wire!r} knows are left out: {', '.join(names)}"
+            notices.append(Notice("dropped", "extras", message))

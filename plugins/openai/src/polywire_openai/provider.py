@@ -12,6 +12,7 @@ from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
 from polywire.profiles import ProfileTable
 from polywire_openai.codec import OpenAIChatCodec
 from polywire_openai.profiles import COMPATIBLE_PROFILES, OPENAI_PROFILES
+from polywire_openai.wire import OpenAIWire
 
 __all__ = ["DEFAULT_BASE_URL", "PROVIDER", "OpenAISettings", "polywire_provider"]
 
@@ -66,6 +67,7 @@ PROVIDER = Provider(
     summary="OpenAI: Chat Completions, and any endpoint that speaks it",
     settings=OpenAISettings,
     build_chat=build_chat,
+    wires=lambda: (OpenAIWire(),),
     profiles=OPENAI_PROFILES,
     variables={
         "api_key": ("OPENAI_API_KEY",),

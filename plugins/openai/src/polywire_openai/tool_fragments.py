@@ -28,9 +28,9 @@ from polywire.immutable import EMPTY
 from polywire.messages import ToolCall
 from polywire.translation.calls import arguments_text, generate_call_id, make_call
 from polywire_openai.fields import WIRE, extras_of, merged
-from polywire_openai.reading import Reading
+from polywire_openai.reading import PLAIN, Reading
 
-__all__ = ["CUSTOM", "INVALID_JSON", "ToolCallAssembler", "read_arguments"]
+__all__ = ["CUSTOM", "INVALID_JSON", "ToolCallAssembler", "read_arguments", "read_calls"]
 
 INVALID_JSON = "INVALID_JSON"
 """Arguments must hold an object, so those that hold none are sent as the value of this one key."""
@@ -239,3 +239,29 @@ class ToolCallAssembler:
             # Free text does not show that it was cut.
             return ToolCall(call.id, call.name, call.arguments, WIRE, incomplete=True, extras=call.extras)
         return call
+
+
+def read_calls(items: Sequence[Any], *, seed: str) -> list[ToolCall]:
+    """
+    Read the `tool_calls` of a message that is whole and stands in a history, each item a call.
+
+    An id counts as it is, and a name too; `seed` makes the ids of calls that have none.
+    """
+    calls: list[ToolCall] = []
+    for index, item in enumerate(items):
+        match item:
+            case {
+                "id": str(call_id),
+                "type": "function",
+                "function": {"name": str(name), "arguments": str(text)} as body,
+            } if call_id and name and len(item) == 3 and len(body) == 2 and call_id not in _EMPTY_ID:
+                calls.append(ToolCall(call_id, name, read_arguments(text), WIRE))
+                continue
+        if isinstance(item, Mapping):
+            assembler = ToolCallAssembler(PLAIN, index)
+            assembler.seed = f"{seed}\0{index}"
+            assembler.add([item], [])
+            events: list[StreamEvent] = []
+            assembler.finish(events, cut=False)
+            calls += [event.call for event in events if type(event) is ToolCallEnd]
+    return calls
