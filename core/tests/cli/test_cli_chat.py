@@ -242,7 +242,7 @@ def test_a_stream_that_breaks_off_keeps_what_came_and_fails(run: Run, factory: A
 
 def test_a_bug_is_one_line_and_debug_shows_the_traceback(run: Run, factory: Any) -> None:
     def broken(_: ChatRequest) -> str:
-        raise KeyError("boo")  # noqa: EM101 - the message is the point
+        raise KeyError("boo")
 
     factory.models[None] = broken
     short, long = run("chat", "hi"), run("chat", "--debug", "hi")

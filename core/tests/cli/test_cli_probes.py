@@ -88,7 +88,7 @@ def test_a_model_without_tools_or_streams_is_not_asked_for_them() -> None:
 def test_each_failure_is_a_result_and_the_next_probe_runs() -> None:
     def fail(request: ChatRequest) -> str:
         if request.parameters.tools:
-            raise KeyError("boo")  # noqa: EM101
+            raise KeyError("boo")
         msg = "slow\ndown"
         raise RateLimited(msg)
 

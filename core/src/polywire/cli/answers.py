@@ -114,6 +114,10 @@ class AnswerView:
 
     def _after(self, response: ChatResponse, seconds: float) -> None:
         note = self._terminal.note
+        answered_by = response.metadata.get("answered_by")
+        if answered_by:
+            failed = [f"{each.get('model')}: {each.get('error')}" for each in response.metadata.get("fallbacks", ())]
+            note(f"answered by {answered_by}" + (f", because of {'; '.join(failed)}" if failed else ""), "yellow")
         for call in response.tool_calls:
             note(f"[asks for {call.name}({call.arguments})]")
         for notice in response.notices:

@@ -215,7 +215,9 @@ def _tell(error: BaseException) -> int:
     else:
         text, code = line_of(error), exit_code_of(error)
     terminal = Terminal()
-    terminal.note(f"polywire: {text}", "red")
+    # Several mistakes in one settings file are told together, a line each.
+    for line in [one_line(each) for each in getattr(error, "problems", ())] or [text]:
+        terminal.note(f"polywire: {line}", "red")
     return code
 
 

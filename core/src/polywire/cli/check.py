@@ -14,6 +14,7 @@ from polywire.cli.terminal import Terminal
 
 __all__ = ["check"]
 
+_POLICIES = ("deadline", "fallback", "retry", "limit")
 _STYLES = {"ok": "", "failed": "red", "skipped": "dim"}
 
 
@@ -49,13 +50,14 @@ def check(
 
         configured = {each.name: each for each in configured_models(factory)}
         names = model or list(configured)
+        if not as_json:
+            many = f"{len(configured)} model{'' if len(configured) == 1 else 's'}"
+            terminal.line(f"{factory.settings.label}: valid, {many}")
         checked = []
         for name in names:
             report = _Report(terminal if not as_json else None, name, configured.get(name))
             report.check(factory, live=live, timeout=timeout)
             checked.append(report)
-        if not names and not as_json:
-            terminal.line("The settings are valid; they name no models.")
     failed = [report.name for report in checked if report.failed]
     if as_json:
         terminal.write(json.dumps([report.document for report in checked], indent=2, ensure_ascii=False) + "\n")
@@ -71,9 +73,14 @@ class _Report:
     def __init__(self, terminal: Terminal | None, name: str, configured: Any) -> None:
         self._terminal = terminal
         self.name = name
+        self._kind = configured.kind if configured is not None else "chat"
         self.failed = False
-        self.document: dict[str, Any] = {"name": name, "problem": None, "policies": {}, "probes": []}
-        where = f"{configured.provider}, {configured.model}" if configured is not None else ""
+        self.document: dict[str, Any] = {"name": name, "problem": None, "policies": [], "probes": []}
+        where = ""
+        if configured is not None:
+            words = (configured.provider, configured.model, "the default" if configured.is_default else "")
+            where = ", ".join(word for word in words if word)
+        self._line("")
         self._line(f"{name}  ({where})" if where else name, "bold")
 
     def _line(self, text: str, style: str = "") -> None:
@@ -82,26 +89,30 @@ class _Report:
             self._terminal.output.flush()
 
     def check(self, factory: Any, *, live: bool, timeout: float) -> None:
-        from polywire.cli.policy_view import policy_lines
+        from polywire.cli.policy_view import policy_lines, without_fallback
         from polywire.cli.probes import run_probes
-        from polywire.errors import PolywireError
 
         try:
-            made = factory.chat_model(self.name)
-        except PolywireError as error:
+            made = getattr(factory, f"{self._kind}_model")(self.name)
+        except Exception as error:
+            # Also a plugin's bug: the other models shall still be checked.
             self.failed = True
             self.document["problem"] = line_of(error)
             self._line(f"  {line_of(error)}", "red")
             return
+        if self._kind != "chat":
+            self._line(f"  {self._kind} model" + ("; live checks are for chat models" if live else ""), "dim")
+            return
         policies = list(policy_lines(made))
-        self.document["policies"] = dict(policies)
+        told = {word for word, _ in policies}
+        policies += [(word, "none") for word in _POLICIES if word not in told]
+        policies.sort(key=lambda each: _POLICIES.index(each[0]) if each[0] in _POLICIES else -1)
+        self.document["policies"] = [{"policy": word, "effect": text} for word, text in policies]
         for word, text in policies:
-            self._line(f"  {word:<9} {text}")
-        if not policies:
-            self._line("  no policies")
+            self._line(f"  {word:<9} {text}", "dim" if text == "none" else "")
         if not live:
             return
-        for result in run_probes(made, deadline=timeout):
+        for result in run_probes(without_fallback(made), deadline=timeout):
             self.document["probes"].append(asdict(result))
             self.failed = self.failed or result.status == "failed"
             self._line(

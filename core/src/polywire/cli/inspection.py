@@ -46,6 +46,7 @@ class ConfiguredModel:
     name: str
     provider: str
     model: str
+    kind: str = "chat"
     fallback: tuple[str, ...] = ()
     is_default: bool = False
 
@@ -106,6 +107,7 @@ def configured_models(factory: LlmFactory) -> tuple[ConfiguredModel, ...]:
             name=name,
             provider=each.provider,
             model=each.model or "",
+            kind=each.kind,
             fallback=tuple(each.fallback or ()),
             is_default=name == settings.default_model,
         )

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated, Any, Optional
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from polywire.cli.options import DebugOption, JsonOption, SettingsOption, open_factory
 from polywire.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from polywire.config import LlmFactory
+    from polywire.models import ModelInformation
 
 __all__ = ["models"]
 
@@ -32,7 +37,7 @@ def models(
     terminal = Terminal()
     with open_factory(settings) as factory:
         if profile is not None:
-            _show_profile(terminal, factory, profile, as_json=as_json)
+            _show_profile(terminal, _information(factory, settings, profile), profile, as_json=as_json)
             return
         from polywire.cli.inspection import configured_models
 
@@ -44,18 +49,42 @@ def models(
             terminal.note("The settings name no models; provider:model works without a table.", "yellow")
             return
         rows = [
-            (each.name + (" *" if each.is_default else ""), each.provider, each.model, ", ".join(each.fallback))
+            (
+                each.name + (" *" if each.is_default else ""),
+                each.provider,
+                each.model,
+                each.kind,
+                ", ".join(each.fallback),
+            )
             for each in found
         ]
-        terminal.table(("name", "provider", "model", "fallback"), rows, ("bold", "", "", "dim"))
+        terminal.table(("name", "provider", "model", "kind", "fallback"), rows, ("bold", "", "", "dim", "dim"))
         if any(each.is_default for each in found):
             terminal.note("* the default")
 
 
-def _show_profile(terminal: Terminal, factory: Any, name: str, *, as_json: bool) -> None:
+def _information(factory: LlmFactory, settings: Path | None, name: str) -> ModelInformation:
+    """Return what a model tells of itself; it need not have its key for that."""
+    from polywire.config import LlmFactory
+    from polywire.errors import SettingsError
+
+    try:
+        return factory.chat_model(name).information
+    except SettingsError as error:
+        table = factory.settings.models.get(name)
+        connection = table.provider if table is not None else name.partition(":")[0]
+        # Nothing is sent: any key will do for looking at the model.
+        stand_in = {connection: {"api_key": "not-a-key"}}
+        try:
+            with LlmFactory.from_config(settings, providers=stand_in) as other:
+                return other.chat_model(name).information
+        except SettingsError:
+            raise error from None
+
+
+def _show_profile(terminal: Terminal, information: ModelInformation, name: str, *, as_json: bool) -> None:
     from polywire.cli.profile_view import explain_profile, profile_table_of
 
-    information = factory.chat_model(name).information
     if information.profile is None:
         terminal.note(f"{name} has no profile: its provider knows only itself what it can do", "yellow")
         return
@@ -75,7 +104,7 @@ def _show_profile(terminal: Terminal, factory: Any, name: str, *, as_json: bool)
     where = ", ".join(word for word in (information.provider, information.model) if word)
     terminal.line(f"{name}  ({where})" if where else name, "bold")
     terminal.table(
-        ("field", "value", "from"), [(fact.name, fact.value, fact.label) for fact in facts], ("", "cyan", "dim")
+        ("field", "from", "value"), [(fact.name, fact.label or "-", fact.value) for fact in facts], ("", "dim", "cyan")
     )
     if sources:
         terminal.line()

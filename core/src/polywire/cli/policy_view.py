@@ -7,7 +7,7 @@ from typing import Any
 
 from polywire.models import ChatModel
 
-__all__ = ["policy_lines"]
+__all__ = ["policy_lines", "without_fallback"]
 
 
 def policy_lines(model: ChatModel) -> Iterator[tuple[str, str]]:
@@ -18,6 +18,13 @@ def policy_lines(model: ChatModel) -> Iterator[tuple[str, str]]:
             name = type(policy).__name__.removesuffix("Policy").lower()
             yield name, _DESCRIPTIONS.get(name, _plainly)(policy)
         current = getattr(current, "model", None)
+
+
+def without_fallback(model: ChatModel) -> ChatModel:
+    """Return a model that answers, or fails, by itself."""
+    from polywire.policy import FallbackPolicy, PolicyModel
+
+    return model.without(FallbackPolicy) if isinstance(model, PolicyModel) else model
 
 
 def _retry(policy: Any) -> str:
@@ -42,11 +49,31 @@ def _deadline(policy: Any) -> str:
 
 def _fallback(policy: Any) -> str:
     names = ", then ".join(name for name, _ in policy.models)
-    text = f"{names}; on {', '.join(sorted(policy.on))}"
+    from polywire.policy.fallback import DEFAULT_FALLBACK_KINDS
+
+    kinds = "the usual errors" if policy.on == DEFAULT_FALLBACK_KINDS else ", ".join(sorted(policy.on))
+    text = f"{names}; on {kinds}"
     breaker = policy.breaker()
     if breaker is None:
         return text
     return f"{text}; skipped for {seconds(breaker.cooldown)} after {breaker.failures} failures in {seconds(breaker.window)}"
+
+
+def _limit(policy: Any) -> str:
+    parts = [
+        f"{value:g} {label}"
+        for label, value in (
+            ("requests a minute", policy.requests_per_minute),
+            ("tokens a minute", policy.tokens_per_minute),
+            ("calls at once", policy.concurrency),
+        )
+        if value is not None
+    ]
+    return f"{', '.join(parts) or 'none'} ({policy.name})"
+
+
+def _history(_: Any) -> str:
+    return "refused where tool calls and results do not close"
 
 
 def _plainly(policy: Any) -> str:
@@ -76,4 +103,10 @@ def seconds(value: float) -> str:
     return f"{value:g} s"
 
 
-_DESCRIPTIONS: dict[str, Callable[[Any], str]] = {"retry": _retry, "deadline": _deadline, "fallback": _fallback}
+_DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
+    "retry": _retry,
+    "deadline": _deadline,
+    "fallback": _fallback,
+    "limit": _limit,
+    "history": _history,
+}
