@@ -85,7 +85,7 @@ def answer(text: str = "hi", tokens: int | None = None, *, pieces: Iterable[str]
 
 
 class FakeModel(StreamingChatModel):
-    """Answers each attempt from a script: a list of `Wait`, events and exceptions. The last attempt repeats."""
+    """Answers each attempt from a script: a list of `Wait`, events and exceptions (a class: one made anew). The last attempt repeats."""
 
     def __init__(self, world: Any, *script: Any, model: str | None = "fake-1", provider: str = "fake") -> None:
         self.world = world
@@ -137,6 +137,8 @@ class FakeModel(StreamingChatModel):
 
 
 def _add(collector: ResponseCollector, step: Any) -> None:
+    if isinstance(step, type):
+        raise step("made anew")
     if isinstance(step, BaseException):
         raise step
     collector.add(step)
@@ -159,6 +161,8 @@ class FakeSource:
                 if self.broken.ready:
                     message = "cut"
                     raise ConnectionFailed(message)
+            elif isinstance(step, type):
+                raise step("made anew")
             elif isinstance(step, BaseException):
                 raise step
             else:
@@ -170,6 +174,8 @@ class FakeSource:
             step = self.steps.popleft()
             if isinstance(step, Wait):
                 await asyncio.sleep(step.seconds)
+            elif isinstance(step, type):
+                raise step("made anew")
             elif isinstance(step, BaseException):
                 raise step
             else:
@@ -224,10 +230,10 @@ class World:
     def run(self, *jobs: Callable[[], Generator[Any, Any, Any]] | Generator[Any, Any, Any]) -> list[Any]:
         raise NotImplementedError
 
-    def chat(self, model: Any, request: Any = "hello", **keywords: Any) -> Outcome:
+    def chat(self, model: Any, request: Any = "hello", /, **keywords: Any) -> Outcome:
         return self.one(Chat(model, request, keywords))
 
-    def stream(self, model: Any, request: Any = "hello", **keywords: Any) -> Outcome:
+    def stream(self, model: Any, request: Any = "hello", /, **keywords: Any) -> Outcome:
         options = {key: keywords.pop(key) for key in ("stop_after", "pause") if key in keywords}
         return self.one(Stream(model, request, keywords, **options))
 

@@ -147,6 +147,17 @@ def test_each_attempts_error_is_kept_on_the_last(world: Any, way: str) -> None:
     assert outcome.error.attempts == (errors[0], errors[1])
 
 
+def test_one_error_object_raised_again_and_again_is_kept_once(world: Any) -> None:
+    error = ServerError("the same object")
+    inner = world.model(error)
+
+    outcome = world.chat(PolicyModel(inner, [RetryPolicy(attempts=4)], runtime=world.runtime))
+
+    assert len(inner.requests) == 4
+    assert outcome.error is error
+    assert error.attempts == ()
+
+
 def test_the_next_error_decides_anew(world: Any) -> None:
     errors = [ServerError("one"), BadRequest("two")]
     inner = world.model(*errors)

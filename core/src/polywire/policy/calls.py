@@ -36,15 +36,17 @@ class CallRecord:
 
     Attributes:
         attempts: how often the request has been sent so far.
+        asked: the call as it was sent last: after a fallback, to another model. Kept for observers only.
         notices: for the response, from policies.
         metadata: for the response, from policies.
     """
 
-    __slots__ = ("_id", "attempts", "metadata", "notices")
+    __slots__ = ("_id", "asked", "attempts", "metadata", "notices")
 
     def __init__(self) -> None:
         self._id: str | None = None
         self.attempts = 0
+        self.asked: Call | None = None
         self.notices: tuple[Notice, ...] = ()
         self.metadata: dict[str, Any] | None = None
 

@@ -14,6 +14,7 @@ from polywire.policy.model import PolicyModel
 from polywire.policy.observers import FallbackTaken
 from polywire.policy.opening import Opened, StreamEnd, open_model
 from polywire.policy.plans import Plan, Proceed, Result
+from polywire.policy.retry import keep_attempts
 from polywire.policy.runtime import DEFAULT_RUNTIME, Runtime
 from polywire.requests import ChatRequest
 
@@ -135,16 +136,16 @@ class FallbackPolicy:
                 continue
             if call.observers:
                 call.notify(FallbackTaken(call, name, error, next_name))
-            child = call.child(_request_for(model, call.request), model, next_name)
+            behind = model.model if isinstance(model, PolicyModel) else model
+            child = call.child(_request_for(model, call.request), behind, next_name)
             try:
                 result = yield from model.plan(child) if isinstance(model, PolicyModel) else open_model(child)
             except ModelError as failure:
-                earlier = [each for failed in failures for each in (*failed.attempts, failed)] if failures else []
                 leads_on = self._settle(failure, call, breaker, admission)
                 name, error = next_name, failure
                 history.append(_record(name, failure))
                 if not leads_on:
-                    failure.attempts = (*earlier, *failure.attempts)
+                    keep_attempts(failure, failures)
                     raise
                 failures.append(failure)
             except BaseException:
@@ -171,7 +172,7 @@ class FallbackPolicy:
     def _exhausted(self, call: Call, failures: list[ModelError], history: list[dict[str, Any]]) -> ModelError:
         if failures:
             last = failures.pop()
-            last.attempts = (*(each for failed in failures for each in (*failed.attempts, failed)), *last.attempts)
+            keep_attempts(last, failures)
             return last
         names = ", ".join(each["model"] for each in history)
         soonest = min(breaker.opens_in for breaker in self._breakers if breaker is not None)

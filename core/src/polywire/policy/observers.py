@@ -185,13 +185,12 @@ def current_observers(observers: tuple[Observer, ...]) -> tuple[Observer, ...]:
 class Observation:
     """Watches one call from its beginning to its end."""
 
-    __slots__ = ("_answering", "_call", "_first_event", "_started")
+    __slots__ = ("_call", "_first_event", "_started")
 
     def __init__(self, call: Call) -> None:
         self._call = call
         self._started = call.runtime.now()
         self._first_event: float | None = None
-        self._answering = call
 
     def plan(self, proceed: Proceed) -> Plan:
         """Run the call's plan and tell how it begins and ends."""
@@ -203,7 +202,6 @@ class Observation:
             self._end(TokenUsage(), None, error, complete=False)
             raise
         if isinstance(result, Opened):
-            self._answering = result.call
             self._first_event = call.runtime.now() - self._started
             result.riders.append(self._stream_ended)
         else:
@@ -217,7 +215,8 @@ class Observation:
         self, usage: TokenUsage, response: ChatResponse | None, error: BaseException | None, *, complete: bool
     ) -> None:
         call = self._call
-        answering: Any = response.metadata if response is not None else {}
+        asked = call.record.asked or call
+        told: Any = response.metadata if response is not None else {}
         ended = CallEnded(
             call,
             call.runtime.now() - self._started,
@@ -227,8 +226,8 @@ class Observation:
             response,
             error,
             complete,
-            getattr(error, "provider", None) or self._answering.model.information.provider,
-            answering.get("model") or getattr(error, "model", None) or self._answering.model_id,
+            getattr(error, "provider", None) or asked.model.information.provider,
+            told.get("model") or getattr(error, "model", None) or asked.model_id,
         )
         call.notify(ended)
 
@@ -237,6 +236,7 @@ def observed_open(call: Call) -> Generator[Effect, Any, Result]:
     """Ask the model once, telling the observers."""
     now = call.runtime.now
     number = call.record.attempts + 1
+    call.record.asked = call
     call.notify(AttemptStarted(call, number))
     started = now()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from polywire.policy.calls import Call
 
-__all__ = ["RetryPolicy", "asked_wait"]
+__all__ = ["RetryPolicy", "asked_wait", "keep_attempts"]
 
 
 class RetryPolicy:
@@ -123,7 +123,7 @@ class RetryPolicy:
                     return (yield from proceed(call))
                 except ModelError as error:
                     failure = error
-            failure.attempts = (*failures, *failure.attempts)
+            keep_attempts(failure, failures)
             failures.append(failure)
             with attempt:
                 raise failure
@@ -136,6 +136,19 @@ class RetryPolicy:
         if asked is not None:
             return asked + random() * min(1.0, asked / 10)
         return formula * (1 - self.jitter * random())
+
+
+def keep_attempts(last: ModelError, earlier: Iterable[ModelError]) -> None:
+    """
+    Put the errors of earlier attempts on the last one, before those that it brings along.
+
+    An error object that is raised more than once is kept once, and never on itself.
+    """
+    kept: list[ModelError] = []
+    for error in (*(each for failed in earlier for each in (*failed.attempts, failed)), *last.attempts):
+        if error is not last and not any(error is each for each in kept):
+            kept.append(error)
+    last.attempts = tuple(kept)
 
 
 def _is_retryable(error: BaseException) -> bool:
