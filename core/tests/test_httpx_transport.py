@@ -726,8 +726,8 @@ class ToyDecoder:
         if self.ended:
             return [ResponseEnd(FinishReason.STOP)]
         if self.events:
-            raise StreamInterrupted("cut")  # noqa: EM101
-        raise EmptyResponse("nothing")  # noqa: EM101
+            raise StreamInterrupted("cut")
+        raise EmptyResponse("nothing")
 
 
 class ToyCodec:
@@ -1068,6 +1068,41 @@ def test_a_client_handed_in_is_used_as_it_is(serve: Any, library: Any) -> None:
             await model.achat("hi", deadline=5)
             await transport.aclose()
             assert not client.is_closed
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+def test_clients_with_a_mock_transport(library: Any) -> None:
+    """As users test their own programs."""
+
+    def handle(request: Any) -> Any:
+        if request.url.path == "/stream":
+            return library.Response(200, content=b'data: {"text":"x"}\n\ndata: [DONE]\n\n')
+        if request.url.path == "/chat":
+            return library.Response(200, content=gzip.compress(b"fine"), headers={"Content-Encoding": "gzip"})
+        raise library.PoolTimeout("full", request=request)
+
+    def model_with(transport: HttpxTransport) -> HttpChatModel:
+        return HttpChatModel(
+            ToyCodec(), base_url="http://h", transport=transport, defaults=ChatRequestParameters(model="m")
+        )
+
+    with library.Client(transport=library.MockTransport(handle)) as client:
+        model = model_with(HttpxTransport(client))
+        assert model.stream("hi", deadline=5).collect().text == "x"
+        assert model.chat("hi").text == "fine"
+        assert model.chat("hi", deadline=5).text == "fine"
+        with pytest.raises(ModelTimeout, match="pool is exhausted"):
+            send(HttpxTransport(client), request_to("http://h", "other"))
+
+    async def run() -> None:
+        async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
+            model = model_with(HttpxTransport(async_client=client))
+            assert (await model.astream("hi", deadline=5).collect()).text == "x"
+            assert (await model.achat("hi")).text == "fine"
+            with pytest.raises(ModelTimeout, match="pool is exhausted"):
+                await asend(HttpxTransport(async_client=client), request_to("http://h", "other"))
 
     asyncio.run(run())
 
