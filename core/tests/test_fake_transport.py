@@ -55,7 +55,9 @@ async def aread(transport: FakeTransport) -> bytes:
 )
 def test_answers_in_every_form(answer: Any, body: bytes) -> None:
     assert send(FakeTransport(answer)).body == body
-    assert asyncio.run(FakeTransport(answer).asend(REQUEST, stream=False, timeouts=TIMEOUTS)).body == body
+    response = asyncio.run(FakeTransport(answer).asend(REQUEST, stream=False, timeouts=TIMEOUTS))
+    assert isinstance(response, HttpResponse)
+    assert response.body == body
     assert read(FakeTransport(answer)).replace(b"|", b"") == body
 
 
