@@ -58,13 +58,17 @@ def test_a_recorded_stream_of_a_tool_call(golden: Any, read_stream: Any) -> None
     ("body", "text"),
     [
         (
-            b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\r\n\r\n'
-            b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\r\n\r\n',
+            (
+                b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\r\n\r\n'
+                b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\r\n\r\n'
+            ),
             "Hi",
         ),
         (
-            b'data: {"choices":[{"index":0,"delta":{"content":"a\xe2\x80\xa8b\xe2\x80\xa9c\xc2\x85d"},'
-            b'"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+            (
+                b'data: {"choices":[{"index":0,"delta":{"content":"a\xe2\x80\xa8b\xe2\x80\xa9c\xc2\x85d"},'
+                b'"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+            ),
             "a\u2028b\u2029c\u0085d",
         ),
         ('data: {"choices":[{"index":0,"delta":{"content":"東京"},"finish_reason":"stop"}]}\n\n' + DONE, "東京"),
