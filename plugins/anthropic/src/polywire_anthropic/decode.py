@@ -5,9 +5,9 @@ One set of functions: a plain answer, a stream (once its blocks are whole) and a
 pass through here, so the same block always becomes the same value.
 
 The normal form, which is also what goes back to the wire: a string is one text block; an empty text block without
-citations is nothing; a field that is null is not there; an `input` of exactly `{"INVALID_JSON": text}` is that text,
-where the text is no JSON object. Fields that have no place in the values are kept in `extras["anthropic"]`, and blocks
-of an unknown type, or that cannot be read, are kept whole as `OpaqueContent`.
+citations is nothing; a field that is null is not there; thinking without a seal has an empty signature; an `input` of
+exactly `{"INVALID_JSON": text}` is that text, where the text is no JSON object. Fields that have no place in the values
+are kept in `extras["anthropic"]`, and blocks of an unknown type, or that cannot be read, whole as `OpaqueContent`.
 """
 
 from __future__ import annotations
@@ -199,7 +199,9 @@ def decode_part(
             text, signature = block.get("thinking"), block.get("signature")
             thinking = ThinkingContent(
                 text if isinstance(text, str) else "",
-                signature if isinstance(signature, str) else None,
+                signature
+                if isinstance(signature, str) and signature
+                else None,  # empty is what there is where no seal is
                 extras=extras_of(block, _THINKING),
             )
             return thinking if thinking.text or thinking.signature or thinking.extras else None

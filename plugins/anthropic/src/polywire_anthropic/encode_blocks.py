@@ -19,7 +19,7 @@ from polywire.contents import (
 )
 from polywire.errors import UnsupportedByModel
 from polywire.media_types import to_base64
-from polywire.messages import AiPart, ToolCall, ToolResultMessage
+from polywire.messages import AiMessage, AiPart, ToolCall, ToolResultMessage, UserMessage
 from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.media import source_of
@@ -61,6 +61,16 @@ class BlockWriter:
     def tell(self, kind: Any, subject: str, message: str) -> None:
         """Add a notice."""
         self._notices.append(Notice(kind, subject, message))
+
+    def user(self, message: UserMessage, where: str) -> list[Block]:
+        """Write what a user says."""
+        if message.name is not None and not self._profile.user_name:
+            self.tell("dropped", where, f"this wire has no place for the user's name {message.name!r}")
+        return self.contents(message.contents, where, user=True)
+
+    def assistant(self, message: AiMessage, where: str) -> list[Block]:
+        """Write the parts of an assistant's message that have a place there."""
+        return [block for part in message.parts if (block := self.part(part, where)) is not None]
 
     def contents(self, contents: Iterable[Content], where: str, *, user: bool = False) -> list[Block]:
         """Write what a message or a result holds; empty text is nothing."""
@@ -147,8 +157,8 @@ class BlockWriter:
             block.update(call.extras.get(WIRE, {}))
         return block
 
-    def result(self, message: ToolResultMessage, where: str) -> Block:
-        """Write a tool's result. Empty content is the empty string; a failure always says something."""
+    def result(self, message: ToolResultMessage, where: str) -> list[Block]:
+        """Write a tool's result, one block. Empty content is the empty string; a failure always says something."""
         blocks = self.contents(message.contents, where)
         content: Any = compact_content(blocks) if blocks else ""
         if message.is_error and not blocks:
@@ -162,26 +172,20 @@ class BlockWriter:
             block["is_error"] = True
         if message.extras:
             block.update(message.extras.get(WIRE, {}))
-        return block
+        return [block]
 
     def thinking(self, thinking: ThinkingContent, where: str) -> Block | None:
         """Write thinking as it came. Without the vendor's seal it is left out: the vendor refuses what it did not seal."""
         if thinking.redacted is not None:
             block: Block = {"type": "redacted_thinking", "data": thinking.redacted}
         elif thinking.signature or self._unsigned:
-            block = {"type": "thinking", "thinking": thinking.text}
-            if thinking.signature is not None or not self._as_read:
-                block["signature"] = thinking.signature or ""
+            block = {"type": "thinking", "thinking": thinking.text, "signature": thinking.signature or ""}
         else:
             self.tell("dropped", where, "thinking without a signature is left out: the vendor takes only its own")
             return None
         if thinking.extras:
             block.update(thinking.extras.get(WIRE, {}))
         return block
-
-    def parts(self, parts: Iterable[AiPart], where: str) -> list[Block]:
-        """Write the parts of an assistant's message that have a place there."""
-        return [block for part in parts if (block := self.part(part, where)) is not None]
 
     def part(self, part: AiPart, where: str) -> Block | None:
         """Write a part of an assistant's message; `None` for what has no place there, which is told."""

@@ -16,7 +16,7 @@ The rules, by turn and not by message:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from polywire.errors import UnsupportedByModel
 from polywire.immutable import EMPTY
@@ -33,6 +33,9 @@ FIRST_USER_TEXT = "(The conversation begins with the assistant.)"
 """What the user says in a history that begins with the assistant."""
 
 LATE = 1 << 30
+
+
+MessageT = TypeVar("MessageT", bound=Remembering)
 
 
 class _Turn:
@@ -80,14 +83,14 @@ class _HistoryWriter:
                 msg = f"messages[{position}]: this wire does not know the custom message {sorted(message.attributes)}"
                 raise UnsupportedByModel(msg)
 
-    def _written(self, message: Remembering, write: Callable[[], list[Block]]) -> list[Block]:
+    def _written(self, message: MessageT, write: Callable[[MessageT, str], list[Block]], position: int) -> list[Block]:
         """Return what was written for this message before, for this profile; what needed a notice is written anew."""
         if not self._remembers:
-            return write()
+            return write(message, f"messages[{position}]")
         blocks: list[Block] | None = recall(message, self._profile)
         if blocks is None:
             told = len(self._notices)
-            blocks = write()
+            blocks = write(message, f"messages[{position}]")
             if len(self._notices) == told:
                 remember(message, self._profile, blocks)
         return blocks
@@ -106,16 +109,12 @@ class _HistoryWriter:
         return turn
 
     def _user(self, message: UserMessage, position: int) -> None:
-        where = f"messages[{position}]"
-        if message.name is not None and not self._profile.user_name:
-            self._writer.tell("dropped", where, f"this wire has no place for the user's name {message.name!r}")
-        blocks = self._written(message, lambda: self._writer.contents(message.contents, where, user=True))
+        blocks = self._written(message, self._writer.user, position)
         if blocks:
             self._turn("user", message.extras).blocks += blocks
 
     def _assistant(self, message: AiMessage, position: int) -> None:
-        where = f"messages[{position}]"
-        blocks = self._written(message, lambda: self._writer.parts(message.parts, where))
+        blocks = self._written(message, self._writer.assistant, position)
         if not blocks:
             return
         turn = self._turn("assistant", message.extras)
@@ -125,9 +124,9 @@ class _HistoryWriter:
                 self._order.setdefault(part.id, len(self._order))
 
     def _result(self, message: ToolResultMessage, position: int) -> None:
-        (block,) = self._written(message, lambda: [self._writer.result(message, f"messages[{position}]")])
+        blocks = self._written(message, self._writer.result, position)
         # The message's extras stand in the block: all results share the one user's turn.
-        self._turn("user", EMPTY).results.append((self._order.get(message.call_id, LATE), block))
+        self._turn("user", EMPTY).results.append((self._order.get(message.call_id, LATE), blocks[0]))
 
     def _instructions(self, message: SystemMessage, position: int, after: Message | None) -> None:
         where = f"messages[{position}]"
