@@ -67,6 +67,12 @@ def test_new_forgets_and_system_stays() -> None:
     assert not any(isinstance(message, SystemMessage) for message in seen[3].messages)
 
 
+def repeat(request: ChatRequest) -> str:
+    message = request.messages[-1]
+    assert isinstance(message, UserMessage)
+    return str(message.text)
+
+
 @pytest.mark.parametrize("word", ["/quit", "/exit", "/bye"])
 def test_it_can_be_left_by_a_word(word: str) -> None:
     _, out, _ = talk(count, "one", word, "two")
@@ -88,13 +94,13 @@ def test_empty_lines_ask_nothing() -> None:
 
 
 def test_a_line_goes_on_after_a_backslash() -> None:
-    _, out, _ = talk(lambda request: request.messages[-1].text, "first\\", "second")
+    _, out, _ = talk(repeat, "first\\", "second")
 
     assert out == "first\nsecond\n"
 
 
 def test_ctrl_d_in_the_middle_of_a_long_line_sends_it() -> None:
-    _, out, _ = talk(lambda request: request.messages[-1].text, "first\\")
+    _, out, _ = talk(repeat, "first\\")
 
     assert out == "first\n"
 

@@ -35,8 +35,8 @@ class Handler(BaseHTTPRequestHandler):
             "unknown": (404, "The model does not exist"),
         }.get(body["model"])
         if failure is not None:
-            status, message = failure
-            self.answer(status, {"error": {"message": message, "type": "x", "code": None}}, {"retry-after": "300"})
+            status, words = failure
+            self.answer(status, {"error": {"message": words, "type": "x", "code": None}}, {"retry-after": "300"})
         elif body.get("stream"):
             self.stream(body["model"])
         else:
