@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from polywire.conversion import Conversion
-from polywire.errors import HistoryError, UnknownProvider
+from polywire.errors import HistoryError, ProtocolError, UnknownProvider, UnsupportedByModel
 from polywire.responses import Notice
 
 Run = Callable[..., Any]
@@ -90,6 +90,8 @@ def test_missing_and_unknown_options_are_usage_errors(run: Run, calls: list[Any]
     [
         (HistoryError("call_1 has no result"), 5),
         (UnknownProvider("no wire 'a'"), 4),
+        (ProtocolError("messages[0] must be an object"), 5),
+        (UnsupportedByModel("messages[0]: a video has no place there"), 5),
         (TypeError("a payload must be a JSON object"), 5),
         (ValueError("messages[0] has no role"), 5),
         (KeyError("role"), 5),
@@ -138,3 +140,59 @@ def test_a_stream_file_that_is_not_there_is_a_usage_error(run: Run, monkeypatch:
     monkeypatch.setattr("polywire.conversion.StreamConverter", lambda *_: None)
 
     assert run("convert", "--from", "a", "--to", "b", "--kind", "stream", "nowhere.sse").code == 2
+
+
+REQUEST = {
+    "model": "m",
+    "max_tokens": 10,
+    "system": "be brief",
+    "messages": [
+        {"role": "user", "content": "weather?"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {"city": "Paris"}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "rain"}]},
+    ],
+}
+
+
+@pytest.fixture
+def _wires() -> None:
+    pytest.importorskip("polywire_openai", reason="the plugins are distributions of their own")
+    pytest.importorskip("polywire_anthropic", reason="the plugins are distributions of their own")
+
+
+@pytest.mark.usefixtures("_wires")
+def test_a_real_request_goes_there_and_back(run: Run) -> None:
+    there = run("convert", "--from", "anthropic", "--to", "openai", stdin=json.dumps(REQUEST).encode())
+    back = run("convert", "--from", "openai", "--to", "anthropic", stdin=there.out.encode())
+
+    assert (there.code, back.code) == (0, 0)
+    assert [message["role"] for message in json.loads(there.out)["messages"]] == ["system", "user", "assistant", "tool"]
+    returned = json.loads(back.out)
+    assert returned["system"] == "be brief"
+    assert returned["messages"] == REQUEST["messages"]
+
+
+@pytest.mark.usefixtures("_wires")
+def test_a_real_history_that_does_not_close_is_refused_or_mended(run: Run) -> None:
+    broken = json.dumps({**REQUEST, "messages": REQUEST["messages"][:2]}).encode()  # type: ignore[index]
+    refused = run("convert", "--from", "anthropic", "--to", "openai", stdin=broken)
+    mended = run("convert", "--from", "anthropic", "--to", "openai", "--history", "repair", stdin=broken)
+
+    assert (refused.code, refused.out) == (5, "")
+    assert "'c1'" in refused.err
+    assert mended.code == 0
+    assert "repaired: " in mended.err
+    assert json.loads(mended.out)["messages"][-1]["role"] == "tool"
+
+
+@pytest.mark.usefixtures("_wires")
+@pytest.mark.parametrize("payload", [b'{"x": 1}', b"3", b"[1]", b'{"messages": "x"}', b'{"messages": [{"role": 1}]}'])
+def test_a_payload_of_another_shape_is_an_input_failure(run: Run, payload: bytes) -> None:
+    result = run("convert", "--from", "openai", "--to", "anthropic", stdin=payload)
+
+    assert (result.code, result.out) == (5, "")
+    assert result.err.startswith("polywire: standard input")
+    assert result.err.count("\n") == 1

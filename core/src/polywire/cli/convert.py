@@ -60,7 +60,7 @@ def convert_command(
         return
     from polywire import wire_json
     from polywire.conversion import convert
-    from polywire.errors import PolywireError
+    from polywire.errors import ModelError, PolywireError
 
     where = "standard input" if file == "-" else file
     data = read_input(file)
@@ -80,6 +80,10 @@ def convert_command(
             kind=cast("Any", kind.value if kind is not None else None),
             history=history.value,
         )
+    except ModelError as error:
+        # No model was asked: what it says is about the input.
+        msg = f"{where}: {error.message}"
+        raise InputError(msg, ExitCode.INPUT) from error
     except PolywireError:
         raise
     except (TypeError, ValueError, KeyError) as error:
