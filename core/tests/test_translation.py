@@ -405,3 +405,20 @@ def test_of_two_efforts_equally_near_the_weaker_is_sent() -> None:
     prepared = prepare(request, Profile(efforts=("high", "low")), wire="x")
 
     assert prepared.parameters.reasoning == Reasoning("low")
+
+
+def test_thinking_that_is_asked_for_is_not_switched_off() -> None:
+    request = ChatRequest("q", ChatRequestParameters(reasoning=Reasoning("minimal")))
+
+    prepared = prepare(request, Profile(efforts=("none", "medium", "high")), wire="x")
+
+    assert prepared.parameters.reasoning == Reasoning("medium")
+
+
+def test_fields_of_another_wires_request_are_told_of() -> None:
+    request = ChatRequest("q", ChatRequestParameters(extras={"elsewhere": {"speed": "fast"}, "x": {"mine": 1}}))
+
+    prepared = prepare(request, Profile(), wire="x")
+
+    assert [(notice.kind, notice.subject) for notice in prepared.notices] == [("dropped", "extras")]
+    assert "speed" in prepared.notices[0].message

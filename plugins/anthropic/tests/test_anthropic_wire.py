@@ -577,11 +577,11 @@ def test_what_only_another_wire_knows_is_told() -> None:
     written = WIRE.encode_request(ChatRequest(history, parameters))
 
     assert [(notice.kind, notice.subject) for notice in written.notices] == [
+        ("dropped", "extras"),
         ("information", "messages[2]"),
         ("information", "response_format"),
-        ("dropped", "extras"),
     ]
-    assert "logit_bias, user" in written.notices[-1].message
+    assert "logit_bias, user" in written.notices[0].message
 
 
 def test_what_cannot_be_read_into_a_value_is_kept_whole_or_told() -> None:

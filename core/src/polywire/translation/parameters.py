@@ -35,6 +35,14 @@ def fit_parameters(
     """
     notices: list[Notice] = []
     changes: dict[str, Any] = {}
+    for other, fields in parameters.extras.items():
+        # What was asked "as read" is said in the values too, and whether to stream is the caller's to say.
+        names_told = sorted(fields.keys() - {"as_read", "stream"}) if other != wire and isinstance(fields, dict) else ()
+        if names_told:
+            what = ", ".join(names_told)
+            notices.append(
+                Notice("dropped", "extras", f"fields that only the wire {other!r} knows are left out: {what}")
+            )
     for name in _SAMPLING:
         if getattr(parameters, name) is not None and name not in profile.sampling:
             changes[name] = None
@@ -170,7 +178,10 @@ def _fit_choice(choice: ToolChoice, profile: Profile, names: NameMap, notices: l
 
 
 def nearest_effort(effort: str, known: tuple[str, ...]) -> str:
-    """The known effort nearest to `effort`; of two equally near ones the weaker."""
+    """
+    The known effort nearest to `effort`; of two equally near ones the weaker. Thinking that is asked for is never switched
+    off that way.
+    """
     place = _EFFORTS.index(effort)
-    places = [_EFFORTS.index(each) for each in known if each in _EFFORTS]
+    places = [_EFFORTS.index(each) for each in known if each in _EFFORTS and (each != "none" or len(known) == 1)]
     return _EFFORTS[min(places, key=lambda each: (abs(each - place), each))]

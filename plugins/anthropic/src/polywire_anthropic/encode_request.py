@@ -73,20 +73,11 @@ def encode_body(request: ChatRequest, profile: Profile) -> Body:
     if thinking.parameter is not None:
         body["thinking"] = thinking.parameter
     body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS})
-    _tell_foreign_fields(request.parameters, notices)
     if as_read:
         _write_as_read(body, request.parameters, as_read, notices)
     apply_custom_parameters(body, parameters, notices)
     limit_cache_marks(body, profile.cache_marks, notices)
     return Body(body, Reading(prepared.names, schemas, answer), notices)
-
-
-def _tell_foreign_fields(parameters: ChatRequestParameters, notices: list[Notice]) -> None:
-    for wire, fields in parameters.extras.items():
-        names = sorted(fields.keys() - {"stream"}) if wire != WIRE else ()
-        if names:
-            message = f"fields that only the wire {wire!r} knows are left out: {', '.join(names)}"
-            notices.append(Notice("dropped", "extras", message))
 
 
 def _write_choice(

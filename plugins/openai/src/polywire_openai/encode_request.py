@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from polywire.immutable import EMPTY
 from polywire.parameters import ChatRequestParameters, ResponseFormat
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest, ToolSpecification
@@ -64,7 +65,6 @@ def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False
     schemas, answer = encode_parameters(body, parameters, profile, notices)
     if asked:
         body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS and key != AS_READ})
-    _tell_foreign(request.parameters, notices)
     apply_custom_parameters(body, parameters, notices)
     reading = Reading(prepared.names, schemas, answer, _audio_type(body), profile, request)
     return Body(body, reading, notices)
@@ -75,10 +75,11 @@ def encode_parameters(
 ) -> tuple[dict[str, Lowered], Lowered | None]:
     """Write parameters that have been made fit for the profile; returns the schemas of tools and answer that had to change."""
     schemas = _write_tools(body, parameters, profile, notices)
+    names = profile.quirks.get("field_names", EMPTY)
     for name in _SAMPLING:
         value = getattr(parameters, name)
         if value is not None:
-            body[name] = value
+            body[names.get(name, name)] = value
     if parameters.max_tokens is not None:
         body[profile.max_tokens_field] = parameters.max_tokens
     elif profile.default_max_tokens is not None:
@@ -150,14 +151,3 @@ def _audio_type(body: Mapping[str, Any]) -> str | None:
         case {"format": str(form)}:
             return AUDIO_FORMATS.get(form)
     return None
-
-
-def _tell_foreign(parameters: ChatRequestParameters, notices: list[Notice]) -> None:
-    if not parameters.extras:
-        return
-    for wire, own in parameters.extras.items():
-        # What `as_read` holds is said in the values too, and whether to stream is the caller's to say.
-        names = sorted(own.keys() - {AS_READ, "stream"}) if wire != WIRE and isinstance(own, Mapping) else ()
-        if names:
-            message = f"fields that only the wire {wire!r} knows are left out: {', '.join(names)}"
-            notices.append(Notice("dropped", "extras", message))

@@ -11,6 +11,7 @@ The wire's own quirks, for the `quirks` of a profile:
     cache_mark           the field for a cache mark: `"prompt_cache_breakpoint"` (default) or `"cache_control"`
     named_tool_choice    how one tool is forced: `"function"` (default: the object) or `"narrow"` (offer only that
                          tool, and require a call)
+    field_names          names of sampling parameters that are not this wire's usual ones
     success_envelope     shall a tool's success be wrapped as `{"ok": true, "data": …}`? default false
     as_read              write back what was read exactly as it came; for conversion only
 

@@ -103,12 +103,13 @@ def encode_tool_choice(choice: ToolChoice, profile: Profile) -> tuple[Any, froze
         the field's value, and the only tools that may be offered, where the choice can be kept in no other way.
     """
     forced = choice.forced
+    narrow = "named" not in profile.tool_choices or profile.quirks.get("named_tool_choice") == "narrow"
     if forced is not None:
-        if profile.quirks.get("named_tool_choice") == "narrow":
-            return "required", frozenset({forced})
+        if narrow:
+            return choice.mode, frozenset({forced})
         return {"type": "function", "function": {"name": forced}}, None
     if choice.names and choice.mode != "none":
-        if "named" not in profile.tool_choices or profile.quirks.get("named_tool_choice") == "narrow":
+        if narrow:
             return choice.mode, frozenset(choice.names)
         tools = [{"type": "function", "function": {"name": name}} for name in choice.names]
         return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}, None
