@@ -5,15 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+
 from polywire import wire_json
 from polywire.contents import Content, ImageContent, OpaqueContent, TextContent, ThinkingContent
-from polywire.messages import AiMessage, AiPart, Message, Origin, SystemMessage, ToolCall, ToolError, ToolResultMessage, UserMessage
+from polywire.messages import (
+    AiMessage,
+    AiPart,
+    Message,
+    Origin,
+    SystemMessage,
+    ToolCall,
+    ToolError,
+    ToolResultMessage,
+    UserMessage,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8\xff\xe0"
 
 words = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc"]) | st.sampled_from("\n\u2028{}<>\"'"), min_size=1, max_size=24
+    st.characters(codec="utf-8", exclude_categories=["Cc"]) | st.sampled_from("\n\u2028{}<>\"'"),
+    min_size=1,
+    max_size=24,
 ).filter(lambda text: bool(text.strip()))
 """Text that every wire carries; blank text is a matter of its own."""
 
@@ -59,7 +72,17 @@ def turns(draw: Any, *, thinking: bool, opaque: str | None, invalid: bool, media
         )
     parts += draw(st.lists(texts, max_size=2))
     if opaque and draw(st.booleans()):
-        parts.append(OpaqueContent(opaque, {"type": "server_tool_use", "id": "srv_1", "name": "web", "input": draw(plain_json.map(lambda value: {"v": value}))}))
+        parts.append(
+            OpaqueContent(
+                opaque,
+                {
+                    "type": "server_tool_use",
+                    "id": "srv_1",
+                    "name": "web",
+                    "input": draw(plain_json.map(lambda value: {"v": value})),
+                },
+            )
+        )
     ids = draw(st.lists(call_ids, max_size=3, unique=True))
     for call_id in ids:
         raw = draw(arguments | invalid_arguments if invalid else arguments)
@@ -81,7 +104,13 @@ def turns(draw: Any, *, thinking: bool, opaque: str | None, invalid: bool, media
 
 @st.composite
 def histories(
-    draw: Any, *, thinking: bool = False, opaque: str | None = None, invalid: bool = True, media: bool = True, max_turns: int = 5
+    draw: Any,
+    *,
+    thinking: bool = False,
+    opaque: str | None = None,
+    invalid: bool = True,
+    media: bool = True,
+    max_turns: int = 5,
 ) -> tuple[Message, ...]:
     """A whole legal history; `thinking` and `opaque` (a wire's name) are what only one wire can carry."""
     history: list[Message] = []
