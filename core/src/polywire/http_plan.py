@@ -1,5 +1,5 @@
 """
-The one course of an HTTP call, for plain and streamed, sync and async callers alike.
+The one course of a chat call over HTTP, for plain and streamed, sync and async callers alike.
 
 `call_plan` is a generator that decides and never waits: it yields what is to be done (`Send` a request, `Acquire` a
 lock) and is sent what came of it. A driver of a few lines does these things, once with and once without `await`.
@@ -7,50 +7,21 @@ lock) and is sent what came of it. A driver of a few lines does these things, on
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
-from polywire.auth import Credential
-from polywire.codec import Auth, Codec, Encoded, HttpRequest, HttpResponse
-from polywire.errors import EmptyResponse, ModelError, PolywireError, ProtocolError, SettingsError, UnsupportedByModel
+from polywire.codec import Codec, Encoded, HttpResponse
+from polywire.errors import ModelError, PolywireError, SettingsError, UnsupportedByModel
 from polywire.history import check_history
-from polywire.http_errors import error_from_response, request_id_of, summarize_body
-from polywire.http_errors.bodies import readable_body
+from polywire.http_errors import request_id_of
+from polywire.http_exchange import Acquire, Endpoint, Send, exchange, fill_in, metadata_of, unreadable
 from polywire.messages import AiMessage, Origin
 from polywire.requests import PARAMETER_NAMES, ChatRequest, ChatRequestParameters
 from polywire.responses import ChatResponse, Notice
-from polywire.transport.streams import HttpStream, is_success
+from polywire.transport.streams import HttpStream
 
-__all__ = [
-    "Acquire",
-    "CallPlan",
-    "Connection",
-    "Opened",
-    "Send",
-    "call_plan",
-    "check_base_url",
-    "join_url",
-    "metadata_of",
-]
-
-
-@dataclass(slots=True)
-class Send:
-    """Send this request; the answer is an `HttpResponse`, or an `HttpStream` where `stream` and the status is 2xx."""
-
-    request: HttpRequest
-    stream: bool
-
-
-@dataclass(slots=True)
-class Acquire:
-    """Wait for this lock."""
-
-    lock: threading.Lock
+__all__ = ["CallPlan", "Connection", "Opened", "call_plan"]
 
 
 @dataclass(slots=True)
@@ -66,19 +37,13 @@ CallPlan = Generator[Send | Acquire, Any, ChatResponse | Opened]
 
 
 @dataclass(slots=True, kw_only=True)
-class Connection:
+class Connection(Endpoint):
     """What all calls of one `HttpChatModel` have in common."""
 
     codec: Codec
-    base_url: str = field(repr=False)
-    auth: Auth
-    credential: Credential
     defaults: ChatRequestParameters
-    provider: str | None
-    headers: Mapping[str, str] = field(repr=False)
     unsupported: Literal["notice", "error"]
     history: Literal["strict", "repair"]
-    clock: Callable[[], float]
 
 
 def call_plan(connection: Connection, request: ChatRequest, *, stream: bool) -> CallPlan:
@@ -100,24 +65,13 @@ def call_plan(connection: Connection, request: ChatRequest, *, stream: bool) -> 
         encoded = _encode(connection, request, stream=stream)
         encoded.origin = Origin(connection.codec.wire, connection.provider, model)
         notices = (*checked.notices, *encoded.notices)
-        http = _addressed(connection, encoded.http)
-        signed, answer = yield from _signed_exchange(connection, http, stream=stream)
-        if not is_success(answer.status):
-            error = _decoded_error(connection, answer, encoded)
-            _hide_key(error, http, signed)
-            raise error
+        answer = yield from exchange(connection, encoded, stream=stream)
         if isinstance(answer, HttpStream):
             return Opened(answer, encoded, notices)
         return _decoded(connection, answer, encoded, notices)
     except ModelError as error:
         fill_in(error, connection.provider, model)
         raise
-
-
-def fill_in(error: ModelError, provider: str | None, model: str | None) -> None:
-    """Say in an error whose it is, where it does not know."""
-    error.provider = error.provider or provider
-    error.model = error.model or model
 
 
 def _encode(connection: Connection, request: ChatRequest, *, stream: bool) -> Encoded:
@@ -129,112 +83,7 @@ def _encode(connection: Connection, request: ChatRequest, *, stream: bool) -> En
     return encoded
 
 
-def _addressed(connection: Connection, request: HttpRequest) -> HttpRequest:
-    url = join_url(connection.base_url, request.path)
-    headers = request.headers
-    if connection.headers:
-        own = {name.lower() for name in connection.headers}
-        headers = {
-            **{name: value for name, value in headers.items() if name.lower() not in own},
-            **connection.headers,
-        }
-    return HttpRequest(request.path, request.body, headers, request.method, url)
-
-
-# Signing
-
-
-def _signed_exchange(
-    connection: Connection, request: HttpRequest, *, stream: bool
-) -> Generator[Send | Acquire, Any, tuple[HttpRequest, HttpResponse | HttpStream]]:
-    """Sign and send; where the signature is refused and can be renewed, once more."""
-    auth, credential = connection.auth, connection.credential
-    refreshes = credential.refreshes
-    signed = yield from _sign(connection, request, rejected=False, refreshes=refreshes)
-    refreshes = credential.refreshes
-    answer = yield Send(signed, stream)
-    if answer.status == 401 and auth.refreshable:
-        signed = yield from _sign(connection, request, rejected=True, refreshes=refreshes)
-        answer = yield Send(signed, stream)
-    return signed, answer
-
-
-def _sign(
-    connection: Connection, request: HttpRequest, *, rejected: bool, refreshes: int
-) -> Generator[Send | Acquire, Any, HttpRequest]:
-    """
-    Run the auth's flow. If it needs requests of its own, one caller at a time does that.
-
-    Who had to wait begins again, and finds the fresh credential that another has got meanwhile.
-    """
-    auth, credential = connection.auth, connection.credential
-    now = datetime.fromtimestamp(connection.clock(), UTC)
-    flow = auth.flow(request, rejected=rejected, now=now)
-    if not rejected:
-        try:
-            next(flow)
-        except StopIteration as signed:
-            return _checked_request(signed.value)
-        flow.close()  # it wants to send something: begin again under the lock
-    yield Acquire(credential.lock)
-    try:
-        fresh = credential.refreshes != refreshes
-        flow = auth.flow(request, rejected=rejected and not fresh, now=now)
-        reply: HttpResponse | None = None
-        while True:
-            try:
-                side_request = next(flow) if reply is None else flow.send(reply)
-            except StopIteration as signed:
-                if reply is not None or (rejected and not fresh):
-                    credential.refreshes += 1
-                return _checked_request(signed.value)
-            try:
-                reply = yield Send(side_request if side_request.url else _absolute(connection, side_request), False)
-            except BaseException as error:
-                side_request = flow.throw(error)
-    finally:
-        credential.lock.release()
-
-
-def _absolute(connection: Connection, request: HttpRequest) -> HttpRequest:
-    url = join_url(connection.base_url, request.path)
-    return HttpRequest(request.path, request.body, request.headers, request.method, url)
-
-
-def _checked_request(value: Any) -> HttpRequest:
-    if not isinstance(value, HttpRequest):
-        msg = f"the auth's flow must return the signed HttpRequest, not {type(value).__name__}"
-        raise TypeError(msg)
-    return value
-
-
 # Answers
-
-
-def _decoded_error(connection: Connection, answer: Any, encoded: Encoded) -> ModelError:
-    if 300 <= answer.status < 400:
-        error = error_from_response(answer)
-    else:
-        try:
-            error = connection.codec.decode_error(answer)
-        except Exception as fault:
-            error = error_from_response(answer)
-            error.__cause__ = fault
-    if error.request_id is None:
-        error.request_id = metadata_of(encoded, answer.headers).get("request_id") or request_id_of(answer.headers)
-    return error
-
-
-def _hide_key(error: ModelError, plain: HttpRequest, signed: HttpRequest) -> None:
-    """Some servers repeat the key that they refuse: take it out of what the error says."""
-    for name, value in signed.headers.items():
-        secret = value.split(" ", 1)[-1].strip()
-        if len(secret) >= 6 and plain.headers.get(name) != value:
-            for field in ("message", "body", "code"):
-                text = getattr(error, field)
-                if text and secret in text:
-                    setattr(error, field, text.replace(secret, "**********"))
-            error.args = (error.message, *error.args[1:])
 
 
 def _decoded(
@@ -261,74 +110,3 @@ def _decoded(
         (*notices, *response.notices),
         {**metadata, **response.metadata},
     )
-
-
-def unreadable(answer: HttpResponse) -> ModelError:
-    """Make the error for a whole answer that a codec could not read: there is nothing in it, or not what was promised."""
-    request_id = request_id_of(answer.headers)
-    summary = summarize_body(answer.body)
-    if not summary:
-        return EmptyResponse("the server reported success and sent nothing", request_id=request_id)
-    return ProtocolError(
-        f"the answer is not what the wire promises: {summary}", request_id=request_id, body=readable_body(answer.body)
-    )
-
-
-def metadata_of(encoded: Encoded, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a codec wants of the response headers, under the names that it gave."""
-    metadata: dict[str, Any] = {}
-    for name, key in encoded.metadata_headers.items():
-        if name.endswith("*"):
-            prefix = name[:-1].lower()
-            gathered = {each[len(prefix) :]: value for each, value in headers.items() if each.startswith(prefix)}
-            if gathered:
-                metadata[key] = {**metadata.get(key, {}), **gathered}
-        elif (value := headers.get(name.lower())) is not None:
-            metadata[key] = value
-    return metadata
-
-
-# Addresses
-
-
-def check_base_url(base_url: str) -> None:
-    """
-    Check a connection's address.
-
-    Raises:
-        SettingsError: it is no HTTP address, or holds a user and a password.
-    """
-    try:
-        parts = urlsplit(base_url.strip())
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not host:
-        msg = "base_url must be an address that begins with http:// or https://"
-        raise SettingsError(msg)
-    if parts.username or parts.password:
-        msg = "base_url holds a user or a password; keys belong to the setting made for them, where nothing shows them"
-        raise SettingsError(msg)
-
-
-def join_url(base_url: str, path: str) -> str:
-    """
-    Join a connection's address and a path, keep the address's query, and double nothing.
-
-    Segments that the address already ends with are not repeated: `v1/messages` on `https://h/v1`, on `https://h/` and
-    on `https://h/v1/messages` is `https://h/v1/messages`.
-    """
-    if path.startswith(("http://", "https://")):
-        return path
-    base = urlsplit(base_url.strip())
-    wanted, _, query = path.lstrip("/").partition("?")
-    segments = [segment for segment in base.path.split("/") if segment]
-    added = wanted.split("/")
-    for length in range(min(len(segments), len(added)), 0, -1):
-        if segments[-length:] == added[:length]:
-            segments = segments[:-length]
-            break
-    joined = "/".join((*segments, *added))
-    queries = "&".join(each for each in (base.query, query) if each)
-    return urlunsplit((base.scheme, base.netloc, f"/{joined}", queries, ""))

@@ -33,8 +33,9 @@ from polywire.errors import (
 from polywire.events import CONTENT_EVENTS, NoticeAdded, ResponseEnd, ResponseStart, StreamEvent
 from polywire.framing.sse import SseFraming
 from polywire.http_errors import request_id_of
+from polywire.http_exchange import fill_in, metadata_of
 from polywire.http_limits import CallLimits
-from polywire.http_plan import Connection, Opened, fill_in, metadata_of
+from polywire.http_plan import Connection, Opened
 from polywire.responses import Notice
 from polywire.watchdog import shared_watchdog
 
