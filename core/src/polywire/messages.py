@@ -55,15 +55,26 @@ _CONTENT_TYPES = (TextContent, ImageContent, AudioContent, VideoContent, Documen
 _AI_PART_TYPES = (*_CONTENT_TYPES, ThinkingContent, ToolCall)
 
 
+_KNOWN_TYPES = frozenset(_AI_PART_TYPES)
+_CONTENT_SET = frozenset(_CONTENT_TYPES)
+
+
 def _tuple_of(value: Any, allowed: tuple[type, ...], where: str) -> tuple[Any, ...]:
-    if type(value) is str:
+    kind = type(value)
+    if kind is str:
         return (TextContent(value),)
-    if isinstance(value, allowed):
+    if kind is not tuple and kind is not list and isinstance(value, allowed):
         return (value,)
     if value is None or isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
         names = ", ".join(each.__name__ for each in allowed)
         msg = f"{where} must be a str, one of {names}, or an iterable of them, not {type(value).__name__}"
         raise TypeError(msg)
+    if type(value) is not tuple:
+        value = tuple(value)
+    if _KNOWN_TYPES.issuperset(map(type, value)) and (
+        allowed is _AI_PART_TYPES or _CONTENT_SET.issuperset(map(type, value))
+    ):
+        return value  # type: ignore[no-any-return]
     parts: list[Any] = []
     for index, item in enumerate(value):
         if type(item) is str:
@@ -222,7 +233,7 @@ class AiMessage(Remembering):
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls, in the order made."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if type(part) is ToolCall])
 
 
 @dataclass(frozen=True, slots=True, init=False)
