@@ -25,7 +25,7 @@ from typing import Any
 from polywire.errors import PluginError, SettingsError
 from polywire_local.weights import Weights
 
-__all__ = ["Engine", "Generation", "check_available", "shared_engine"]
+__all__ = ["Engine", "Generation", "check_available", "engine_parameters", "shared_engine"]
 
 _EXIT_SECONDS = 5.0
 
@@ -50,6 +50,28 @@ def _unavailable(reason: str) -> str:
         " Linux with glibc (x86_64, aarch64), macOS, and Windows (AMD64); on other platforms run a server such as"
         " llama-server or Ollama, and use the provider openai with its address as base_url, or the provider ollama"
     )
+
+
+def engine_parameters(weights: Weights, *, context_size: int, threads: int, parallel: int = 1) -> Any:
+    """Return llama.cpp's parameters for these weights: quiet, on the loopback address, any free port."""
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights.path)
+    parameters.model_alias = {weights.name}
+    if weights.chat_template is not None:
+        parameters.chat_template = weights.chat_template
+    parameters.use_jinja = True
+    parameters.n_ctx, parameters.n_parallel = context_size, parallel
+    # Not more threads than cores that are free: llama.cpp's threads wait for each other by spinning [2 threads on 2 busy
+    # cores: 4 tokens a second; 1 thread: 70].
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    if weights.temperature is not None:
+        parameters.sampling.temp = weights.temperature
+    parameters.verbosity = -1
+    parameters.ui = False
+    parameters.hostnames, parameters.port = ["127.0.0.1"], 0
+    return parameters
 
 
 class Engine:
@@ -104,22 +126,7 @@ class Engine:
             import xllamacpp
         except ImportError as error:
             raise PluginError(_unavailable(f"the package xllamacpp does not import: {error}")) from error
-        parameters = xllamacpp.CommonParams()
-        parameters.model.path = str(self.weights.path)
-        parameters.model_alias = {self.weights.name}
-        if self.weights.chat_template is not None:
-            parameters.chat_template = self.weights.chat_template
-        parameters.use_jinja = True
-        parameters.n_ctx = self.context_size
-        parameters.n_parallel = 1
-        # Not more threads than cores that are free: llama.cpp's threads wait for each other by spinning [2 threads on 2
-        # busy cores: 4 tokens a second; 1 thread: 70].
-        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self.threads
-        if self.weights.temperature is not None:
-            parameters.sampling.temp = self.weights.temperature
-        parameters.verbosity = -1
-        parameters.ui = False
-        parameters.hostnames, parameters.port = ["127.0.0.1"], 0
+        parameters = engine_parameters(self.weights, context_size=self.context_size, threads=self.threads)
         parameters.api_keys = [secrets.token_hex(32)]
         try:
             return xllamacpp.Server(parameters)
