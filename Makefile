@@ -13,7 +13,7 @@ MIN_PYTHON := 3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PACKAGES := core $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
 PLUGINS := $(filter plugins/%,$(PACKAGES))
 # The import names: plugins/openai/src/polywire_openai is polywire_openai.
