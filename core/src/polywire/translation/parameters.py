@@ -127,6 +127,12 @@ def _fit_tools(
         if parameters.parallel_tool_calls is not None:
             changes["parallel_tool_calls"] = None
         return
+    if choice is not None and choice.mode == "none" and "none" not in profile.tool_choices:
+        # A switch that is not there, or is ignored: what is not offered is not called.
+        text = "this endpoint takes no tool choice 'none'; the tools are not offered"
+        notices.append(Notice("approximated", "tool_choice", text))
+        changes |= {"tools": None, "tool_choice": None, "parallel_tool_calls": None}
+        return
     if choice is not None:
         changes["tool_choice"] = _fit_choice(choice, profile, names, notices)
     if not profile.parallel_tool_calls:
@@ -171,8 +177,8 @@ def _fit_choice(choice: ToolChoice, profile: Profile, names: NameMap, notices: l
             Notice("approximated", "tool_choice", "this endpoint cannot be made to call a tool; sent as 'auto'")
         )
         return ToolChoice("auto", mapped) if "auto" in taken else None
-    if choice.mode in {"auto", "none"} and choice.mode not in taken:
-        notices.append(Notice("dropped", "tool_choice", f"this endpoint takes no tool choice {choice.mode!r}"))
+    if choice.mode == "auto" and "auto" not in taken:
+        notices.append(Notice("dropped", "tool_choice", "this endpoint takes no tool choice 'auto'"))
         return None
     return ToolChoice(choice.mode, mapped) if mapped != choice.names else choice
 
