@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, HttpResponse, StreamDecoder
@@ -37,7 +38,7 @@ class OpenAIChatCodec:
 
     Args:
         profiles: what the models can do: `OPENAI_PROFILES`, `COMPATIBLE_PROFILES`, or a table of one's own.
-        path: where requests go, below the base URL.
+        path: where requests go, below the base URL; `{model}` in it stands for the request's model.
         headers: sent with every request; no secrets, those are for the connection's `Auth`.
     """
 
@@ -78,7 +79,7 @@ class OpenAIChatCodec:
                 reading.names, reading.schemas, reading.answer_schema, reading.audio_type, profile, request
             )
         return Encoded(
-            HttpRequest(self._path, wire_json.encode(body.json), self._headers),
+            HttpRequest(self._path.replace("{model}", quote(model, safe="")), wire_json.encode(body.json), self._headers),
             (*told, *body.notices),
             SseFraming,
             reading,

@@ -46,6 +46,7 @@ class ContentWriter:
         self.text_arrays = profile.quirks.get("text_arrays", True)
         self.skipped_marks = marks if not profile.cache_marks else max(0, marks - profile.cache_marks)
         self._marks_to_skip = self.skipped_marks
+        self._document_form = profile.quirks.get("document_form", "file")
         self._mark_field = profile.quirks.get("cache_mark", "prompt_cache_breakpoint")
 
     def contents(self, contents: Sequence[Content], where: str, joint: str) -> str | list[dict[str, Any]]:
@@ -116,6 +117,9 @@ class ContentWriter:
                 media_type = content.media_type or ""
                 form = _FORMATS.get(media_type, media_type.removeprefix("audio/"))
                 return {"type": "input_audio", "input_audio": {"data": content.base64, "format": form}}
+            case DocumentContent() if source != "file_id" and self._document_form == "document_url":
+                document = {"type": "document_url", "document_url": content.data_url or content.url}
+                return document if content.name is None else {**document, "document_name": content.name}
             case DocumentContent() if source != "url":
                 if source == "file_id":
                     return {"type": "file", "file": {"file_id": content.file_id}}

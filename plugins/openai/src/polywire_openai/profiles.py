@@ -11,6 +11,8 @@ The wire's own quirks, for the `quirks` of a profile:
     cache_mark           the field for a cache mark: `"prompt_cache_breakpoint"` (default) or `"cache_control"`
     named_tool_choice    how one tool is forced: `"function"` (default: the object) or `"narrow"` (offer only that
                          tool, and require a call)
+    allowed_tools        may the choice name several tools? else only those are offered; default true
+    document_form        how a document is written: `"file"` (default), or `"document_url"` for its address or bytes
     field_names          names of sampling parameters that are not this wire's usual ones
     success_envelope     shall a tool's success be wrapped as `{"ok": true, "data": …}`? default false
     as_read              write back what was read exactly as it came; for conversion only
@@ -55,7 +57,7 @@ COMPATIBLE = Profile(
     reasoning_echo="tool_calls",
     audio_sources=frozenset({"data"}),
     document_sources=frozenset({"data", "file_id"}),
-    quirks={"extra_fields": "tool_calls", "refusal_field": False},
+    quirks={"extra_fields": "tool_calls", "refusal_field": False, "allowed_tools": False},
 )
 """Any other endpoint that speaks this wire, of which nothing more is known."""
 

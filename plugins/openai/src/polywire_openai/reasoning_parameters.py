@@ -5,6 +5,7 @@ How thinking is asked for: one neutral value, and the forms that endpoints take.
     thinking                `thinking: {type}` as the switch, and `reasoning_effort`
     thinking_type           `thinking: {type}` alone
     thinking_budget         `thinking: {type, budget_tokens}`, or else `reasoning_effort`
+    reasoning_switch        `reasoning: {enabled: false}` as the switch, else `reasoning_effort`
     enable_thinking         `enable_thinking` and `thinking_budget`
     reasoning               `reasoning: {effort | max_tokens, exclude}`
     chat_template_kwargs    `chat_template_kwargs: {enable_thinking}`, and `reasoning_effort`
@@ -79,6 +80,10 @@ def _as_reasoning(reasoning: Reasoning, profile: Profile) -> dict[str, Any]:
     return {"reasoning": inner or {"enabled": True}}
 
 
+def _as_reasoning_switch(reasoning: Reasoning, profile: Profile) -> dict[str, Any]:
+    return _as_effort(reasoning, profile) if _switch(reasoning) else {"reasoning": {"enabled": False}}
+
+
 def _as_template_arguments(reasoning: Reasoning, profile: Profile) -> dict[str, Any]:
     written = {} if not _switch(reasoning) else _as_effort(reasoning, profile)
     return {"chat_template_kwargs": {"enable_thinking": _switch(reasoning)}, **written}
@@ -92,6 +97,7 @@ _FORMS: Mapping[str, tuple[Callable[[Reasoning, Profile], dict[str, Any]], bool,
     "thinking_budget": (_as_thinking_budget, True, False),
     "enable_thinking": (_as_enable_thinking, True, False),
     "reasoning": (_as_reasoning, True, True),
+    "reasoning_switch": (_as_reasoning_switch, False, False),
     "chat_template_kwargs": (_as_template_arguments, False, False),
 }
 

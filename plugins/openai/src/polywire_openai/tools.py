@@ -109,7 +109,7 @@ def encode_tool_choice(choice: ToolChoice, profile: Profile) -> tuple[Any, froze
             return choice.mode, frozenset({forced})
         return {"type": "function", "function": {"name": forced}}, None
     if choice.names and choice.mode != "none":
-        if narrow:
+        if narrow or not profile.quirks.get("allowed_tools", True):
             return choice.mode, frozenset(choice.names)
         tools = [{"type": "function", "function": {"name": name}} for name in choice.names]
         return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}, None
