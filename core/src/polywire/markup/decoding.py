@@ -140,17 +140,19 @@ class MarkupEvents:
     def _text(self, text: str, part: int, result: list[StreamEvent]) -> None:
         if self._parser is None or part != self._text_part:
             result += self.flush()
+            first = self._calls
             self._parser = MarkupParser(
-                self._forms, self._think_tags, self._call_id, tools=self._tools, opening_tag=self._opening_tag
+                self._forms,
+                self._think_tags,
+                lambda index, name: generate_call_id(self._seed, first + index, name),
+                tools=self._tools,
+                opening_tag=self._opening_tag,
             )
             # Thinking between tags stands only at the very beginning.
             self._think_tags = False
             self._text_part = part
             self._texts[part] = _Text()
         self._put(self._parser.feed(text), result)
-
-    def _call_id(self, _: int, name: str) -> str:
-        return generate_call_id(self._seed, self._calls, name)
 
     def _part(self, part: int, result: list[StreamEvent]) -> int:
         """Return the place of a part that is no text; when a new one begins, the text before it is over."""
