@@ -30,7 +30,7 @@ class SettingsTable(BaseModel):
     """The base of every table: no unknown keys, never changed, no value in a validation message."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), use_attribute_docstrings=False
+        extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), defer_build=True
     )
 
 

@@ -14,7 +14,11 @@ from polywire.transport.streams import Timeouts
 if TYPE_CHECKING:
     from polywire.auth import BearerAuth, HeaderAuth, NoAuth
     from polywire.codec import Auth, Codec
+    from polywire.embeddings import EmbeddingCodec
+    from polywire.http_embeddings import HttpEmbeddingModel
+    from polywire.http_media import HttpImageModel, HttpSpeechModel
     from polywire.http_model import HttpChatModel
+    from polywire.media_models import ImageCodec, SpeechCodec
     from polywire.plugins.connections import ProviderSettings
     from polywire.profiles import ProfileTable
     from polywire.transport.streams import HttpTransport
@@ -150,6 +154,40 @@ class BuildContext:
             history=self.history,
             clock=self.clock,
         )
+
+    def http_embedding_model(
+        self, codec: EmbeddingCodec, *, auth: Auth, base_url: str | None = None
+    ) -> HttpEmbeddingModel:
+        """Return an embedding codec as a model, over this connection's transport. As `http_chat_model`."""
+        from polywire.http_embeddings import HttpEmbeddingModel
+
+        return HttpEmbeddingModel(codec, **self._task_arguments(auth, base_url, dimensions=self.dimensions))
+
+    def http_image_model(self, codec: ImageCodec, *, auth: Auth, base_url: str | None = None) -> HttpImageModel:
+        """Return a codec for pictures as a model, over this connection's transport. As `http_chat_model`."""
+        from polywire.http_media import HttpImageModel
+
+        return HttpImageModel(codec, **self._task_arguments(auth, base_url))
+
+    def http_speech_model(self, codec: SpeechCodec, *, auth: Auth, base_url: str | None = None) -> HttpSpeechModel:
+        """Return a codec for speech as a model, over this connection's transport. As `http_chat_model`."""
+        from polywire.http_media import HttpSpeechModel
+
+        return HttpSpeechModel(codec, **self._task_arguments(auth, base_url))
+
+    def _task_arguments(self, auth: Auth, base_url: str | None, **defaults: Any) -> dict[str, Any]:
+        custom = self.defaults.custom_parameters
+        return {
+            "base_url": self.base_url(base_url),
+            "auth": auth,
+            "transport": self.transport,
+            "defaults": {"model": self.model, "custom_parameters": custom, **defaults},
+            "provider": self.provider,
+            "headers": self.headers,
+            "timeouts": self.timeouts,
+            "unsupported": self.unsupported,
+            "clock": self.clock,
+        }
 
     def base_url(self, default: str | None = None) -> str:
         """

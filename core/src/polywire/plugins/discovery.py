@@ -53,11 +53,19 @@ def declarations(group: str) -> dict[str, tuple[Declaration, ...]]:
 
 def grouped(entry_points: Iterable[Any]) -> dict[str, tuple[Declaration, ...]]:
     """Return entry points by name, sorted."""
-    found: dict[str, dict[tuple[str, str | None], Declaration]] = {}
+    found: dict[str, list[Declaration]] = {}
     for each in entry_points:
-        owner = each.dist.name if each.dist is not None else None
-        found.setdefault(each.name, {}).setdefault((each.value, owner), Declaration(each.name, each.value, each))
-    return {
-        name: tuple(sorted(found[name].values(), key=lambda each: (each.value, each.distribution or "")))
-        for name in sorted(found)
-    }
+        found.setdefault(each.name, []).append(Declaration(each.name, each.value, each))
+    return {name: tuple(_claims(found[name])) for name in sorted(found)}
+
+
+def _claims(declared: list[Declaration]) -> list[Declaration]:
+    """
+    Return one declaration for each distribution that claims a name.
+
+    Who ships it is looked up only where there are several: it means opening and parsing a file.
+    """
+    if len(declared) == 1:
+        return declared
+    claims = {(each.value, each.distribution): each for each in declared}
+    return [claims[key] for key in sorted(claims, key=lambda key: (key[0], key[1] or ""))]

@@ -79,7 +79,9 @@ class OpenAIChatCodec:
                 reading.names, reading.schemas, reading.answer_schema, reading.audio_type, profile, request
             )
         return Encoded(
-            HttpRequest(self._path.replace("{model}", quote(model, safe="")), wire_json.encode(body.json), self._headers),
+            HttpRequest(
+                self._path.replace("{model}", quote(model, safe="")), wire_json.encode(body.json), self._headers
+            ),
             (*told, *body.notices),
             SseFraming,
             reading,

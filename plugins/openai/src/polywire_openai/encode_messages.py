@@ -92,9 +92,9 @@ def encode_history_json(messages: Sequence[Message], profile: Profile, notices: 
             continue
         if writer is None:
             writer = MessageWriter(profile, notices, _marks(messages))
-        told, marks = len(notices), writer.marks_seen
+        told, counted = len(notices), writer.counted
         item = writer.write_plain(message) or writer.write(message, f"messages[{index}]")
-        is_plain = len(notices) == told and writer.marks_seen == marks
+        is_plain = len(notices) == told and writer.counted == counted
         if is_plain and not isinstance(message, CustomMessage):
             # Nothing to say about it, and nothing in it that goes by its place: it will be written so every time.
             item = msgspec.Raw(wire_json.encode(item))  # type: ignore[assignment]
@@ -132,6 +132,11 @@ class MessageWriter:
         self._answers_are_plain = not profile.reasoning_echo_empty
         self.marks_seen = 0
         """How many cache marks have been met."""
+
+    @property
+    def counted(self) -> int:
+        """What has been counted so far for the notices at the end."""
+        return self.marks_seen + self._withheld_thinking
 
     def write_plain(self, message: Message) -> dict[str, Any] | None:
         """Write a message of the common kind: text and calls, and nothing that needs a closer look; else `None`."""

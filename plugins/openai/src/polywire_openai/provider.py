@@ -7,10 +7,14 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from polywire.embeddings import EmbeddingModel
+from polywire.media_models import ImageModel, SpeechModel
 from polywire.models import ChatModel
 from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
 from polywire.profiles import ProfileTable
 from polywire_openai.codec import OpenAIChatCodec
+from polywire_openai.embeddings import OpenAIEmbeddingCodec
+from polywire_openai.media import OpenAIImageCodec, OpenAISpeechCodec
 from polywire_openai.profiles import COMPATIBLE_PROFILES, OPENAI_PROFILES
 from polywire_openai.wire import OpenAIWire
 
@@ -51,15 +55,40 @@ def _requires_key(settings: OpenAISettings) -> bool:
     return _is_own_host(settings.base_url)
 
 
+def _headers(settings: OpenAISettings) -> dict[str, str]:
+    headers = {"OpenAI-Organization": settings.organization, "OpenAI-Project": settings.project}
+    return {name: value for name, value in headers.items() if value}
+
+
 def build_chat(context: BuildContext) -> ChatModel:
     """Build the model that a settings file names."""
     settings: OpenAISettings = context.settings
     profiles = profiles_for(settings)
     if context.profile:
         profiles = profiles.overridden(context.profile)
-    headers = {"OpenAI-Organization": settings.organization, "OpenAI-Project": settings.project}
-    codec = OpenAIChatCodec(profiles, headers={name: value for name, value in headers.items() if value})
+    codec = OpenAIChatCodec(profiles, headers=_headers(settings))
     return context.http_chat_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL, profiles=profiles)
+
+
+def build_embedding(context: BuildContext) -> EmbeddingModel:
+    """Build the embedding model that a settings file names."""
+    settings: OpenAISettings = context.settings
+    # Not every compatible endpoint knows base64, and each has limits of its own.
+    own = profiles_for(settings) is OPENAI_PROFILES
+    codec = OpenAIEmbeddingCodec(encoding="base64" if own else None, headers=_headers(settings))
+    return context.http_embedding_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
+
+
+def build_image(context: BuildContext) -> ImageModel:
+    """Build the model for pictures that a settings file names."""
+    codec = OpenAIImageCodec(headers=_headers(context.settings))
+    return context.http_image_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
+
+
+def build_speech(context: BuildContext) -> SpeechModel:
+    """Build the model that speaks, which a settings file names."""
+    codec = OpenAISpeechCodec(headers=_headers(context.settings))
+    return context.http_speech_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
 
 
 PROVIDER = Provider(
@@ -67,6 +96,9 @@ PROVIDER = Provider(
     summary="OpenAI: Chat Completions, and any endpoint that speaks it",
     settings=OpenAISettings,
     build_chat=build_chat,
+    build_embedding=build_embedding,
+    build_image=build_image,
+    build_speech=build_speech,
     wires=lambda: (OpenAIWire(),),
     profiles=OPENAI_PROFILES,
     variables={
