@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-from polywire.requests import ChatRequestParameters
 from polywire.responses import Notice
 
 __all__ = ["apply_custom_parameters"]
 
 
-def apply_custom_parameters(body: dict[str, Any], parameters: ChatRequestParameters, notices: list[Notice]) -> None:
+class HasCustomParameters(Protocol):
+    """Chat parameters, or the request of a model of another kind."""
+
+    @property
+    def custom_parameters(self) -> Mapping[str, Any]:
+        """What only one vendor has."""
+
+
+def apply_custom_parameters(body: dict[str, Any], parameters: HasCustomParameters, notices: list[Notice]) -> None:
     """Copy `custom_parameters` over `body`; where one takes the place of what a typed parameter wrote, say so."""
     for key, value in parameters.custom_parameters.items():
         if key in body and body[key] != value:
