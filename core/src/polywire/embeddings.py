@@ -8,25 +8,32 @@ offer, `do_aembed`. `EmbeddingCodec` is what a provider author writes; `HttpEmbe
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from polywire.codec import Encoded, HttpResponse
-from polywire.errors import ModelError, UnknownParameter, did_you_mean
+from polywire.errors import ModelError
 from polywire.immutable import EMPTY, freeze_mapping
-from polywire.models import NO_INFORMATION, ModelInformation, merge_options
+from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.parameters import check_number
 from polywire.requests import NO_OPTIONS, CallOptions
 from polywire.responses import NO_USAGE, Notice, TokenUsage
+from polywire.task_requests import fold_task_request
 
-__all__ = ["EmbeddingCodec", "EmbeddingModel", "EmbeddingPurpose", "EmbeddingRequest", "EmbeddingResponse", "Vector"]
+__all__ = [
+    "EmbeddingCodec",
+    "EmbeddingModel",
+    "EmbeddingPurpose",
+    "EmbeddingRequest",
+    "EmbeddingResponse",
+    "Vector",
+    "merge_embeddings",
+]
 
 Vector: TypeAlias = tuple[float, ...]
 EmbeddingPurpose: TypeAlias = Literal["query", "document", "similarity", "classification", "clustering"]
 """What the vectors are for; wires that make no difference leave it out, with a notice."""
-
-_OPTION_NAMES = ("deadline", "tags")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -84,22 +91,28 @@ class EmbeddingRequest:
         object.__setattr__(self, "custom_parameters", freeze_mapping(custom_parameters, name="custom_parameters"))
         object.__setattr__(self, "options", NO_OPTIONS if options is None else options)
 
-    def over(self, defaults: EmbeddingRequest | None) -> EmbeddingRequest:
-        """Return this request laid over a model's defaults, field by field."""
-        if defaults is None:
-            return self
-        return EmbeddingRequest(
-            self.inputs,
-            self.model or defaults.model,
-            self.dimensions or defaults.dimensions,
-            self.purpose or defaults.purpose,
-            {**defaults.custom_parameters, **self.custom_parameters},
-            merge_options(defaults.options, self.options),
-        )
-
     def batch(self, inputs: Sequence[str]) -> EmbeddingRequest:
         """Return the same request for some of its texts."""
         return EmbeddingRequest(inputs, self.model, self.dimensions, self.purpose, self.custom_parameters, self.options)
+
+    def batches(self, size: int | None, size_in_bytes: int | None = None) -> Iterator[EmbeddingRequest]:
+        """
+        Cut the request into those of at most `size` texts and `size_in_bytes` of UTF-8, in order.
+
+        Itself where it is short enough. A text that is too long on its own is a batch of its own: whether that is too
+        much is the vendor's to say.
+        """
+        batch: list[str] = []
+        filled = 0
+        for text in self.inputs:
+            length = 0 if size_in_bytes is None else len(text.encode("utf-8", "surrogatepass"))
+            full = size is not None and len(batch) >= size
+            if batch and (full or (size_in_bytes is not None and filled + length > size_in_bytes)):
+                yield self.batch(batch)
+                batch, filled = [], 0
+            batch.append(text)
+            filled += length
+        yield self if len(batch) == len(self.inputs) else self.batch(batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +146,34 @@ class EmbeddingResponse:
         return self.vectors[0]
 
 
+def merge_embeddings(parts: Sequence[EmbeddingResponse]) -> EmbeddingResponse:
+    """
+    Put the answers to the batches of one request together, in order: usage summed up, each notice once.
+
+    The metadata is the first answer's; of several, all stand under `batches` besides.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    usage = parts[0].usage
+    for part in parts[1:]:
+        usage = usage + part.usage
+    return EmbeddingResponse(
+        tuple(vector for part in parts for vector in part.vectors),
+        usage,
+        tuple(dict.fromkeys(notice for part in parts for notice in part.notices)),
+        {**parts[0].metadata, "batches": [dict(part.metadata) for part in parts]},
+    )
+
+
 class EmbeddingModel(abc.ABC):
     """A model that turns texts into vectors. Thread-safe, and usable from any number of event loops."""
 
     information: ModelInformation = NO_INFORMATION
+
+    max_inputs: int | None = None
+    """At most so many texts go in one request to the vendor; longer calls are split, each part a call to its limits."""
+    max_batch_bytes: int | None = None
+    """Likewise for the texts' length together, in bytes of UTF-8."""
 
     def embed(self, inputs: str | Iterable[str] | EmbeddingRequest, /, **parameters: Any) -> EmbeddingResponse:
         """
@@ -148,11 +185,11 @@ class EmbeddingModel(abc.ABC):
             ModelError: a batch failed.
             ValueError, TypeError: the request is wrong; raised before any network.
         """
-        return self.do_embed(fold_embedding_request(inputs, parameters))
+        return self.do_embed(fold_task_request(EmbeddingRequest, inputs, parameters))
 
     async def aembed(self, inputs: str | Iterable[str] | EmbeddingRequest, /, **parameters: Any) -> EmbeddingResponse:
         """Embed one text or several. As `embed`."""
-        return await self.do_aembed(fold_embedding_request(inputs, parameters))
+        return await self.do_aembed(fold_task_request(EmbeddingRequest, inputs, parameters))
 
     @abc.abstractmethod
     def do_embed(self, request: EmbeddingRequest) -> EmbeddingResponse:
@@ -172,30 +209,14 @@ class EmbeddingModel(abc.ABC):
         self.close()
 
 
-def fold_embedding_request(
-    inputs: str | Iterable[str] | EmbeddingRequest, parameters: Mapping[str, Any]
-) -> EmbeddingRequest:
-    """Fold every form into one `EmbeddingRequest`; a keyword that is no field is an error that names the nearest."""
-    known = {"model", "dimensions", "purpose", "custom_parameters", "options", *_OPTION_NAMES}
-    for name in parameters:
-        if name not in known:
-            msg = f"unknown parameter {name!r}{did_you_mean(name, known)}"
-            raise UnknownParameter(msg)
-    fields = dict(parameters)
-    options = fields.pop("options", None) or NO_OPTIONS
-    given = {name: fields.pop(name) for name in _OPTION_NAMES if name in fields}
-    options = merge_options(options, CallOptions(**given) if given else None)
-    if isinstance(inputs, EmbeddingRequest):
-        return EmbeddingRequest(inputs.inputs, **fields, options=options).over(inputs) if parameters else inputs
-    return EmbeddingRequest(inputs, **fields, options=options)
-
-
 class EmbeddingCodec(Protocol):
     """Three pure functions between polywire's values and one vendor's embedding endpoint."""
 
     wire: str
     max_inputs: int
     """At most so many texts in one HTTP request; the driver splits longer ones and keeps the order."""
+    max_batch_bytes: int | None
+    """Likewise for the texts' length together, in bytes of UTF-8; `None` where the vendor counts texts alone."""
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
         """Write one batch."""

@@ -17,6 +17,7 @@ from polywire.immutable import EMPTY, freeze_mapping
 from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.requests import NO_OPTIONS, CallOptions
 from polywire.responses import NO_USAGE, Notice, TokenUsage
+from polywire.task_requests import fold_task_request
 
 __all__ = [
     "ImageCodec",
@@ -124,14 +125,12 @@ class ImageModel(abc.ABC):
     information: ModelInformation = NO_INFORMATION
 
     def generate(self, prompt: str | ImageRequest, /, **parameters: Any) -> ImageResponse:
-        """Make pictures; `parameters` are the fields of `ImageRequest`."""
-        return self.do_generate(prompt if isinstance(prompt, ImageRequest) else ImageRequest(prompt, **parameters))
+        """Make pictures; `parameters` are the fields of `ImageRequest`, and `deadline` and `tags`."""
+        return self.do_generate(fold_task_request(ImageRequest, prompt, parameters))
 
     async def agenerate(self, prompt: str | ImageRequest, /, **parameters: Any) -> ImageResponse:
         """Make pictures. As `generate`."""
-        return await self.do_agenerate(
-            prompt if isinstance(prompt, ImageRequest) else ImageRequest(prompt, **parameters)
-        )
+        return await self.do_agenerate(fold_task_request(ImageRequest, prompt, parameters))
 
     @abc.abstractmethod
     def do_generate(self, request: ImageRequest) -> ImageResponse:
@@ -143,6 +142,13 @@ class ImageModel(abc.ABC):
 
         return await asyncio.to_thread(self.do_generate, request)
 
+    def close(self) -> None:
+        """Give back what the model holds. Idempotent."""
+
+    async def aclose(self) -> None:
+        """Give back what the model holds, from async code. Idempotent."""
+        self.close()
+
 
 class SpeechModel(abc.ABC):
     """A model that speaks. Thread-safe, and usable from any number of event loops."""
@@ -150,12 +156,12 @@ class SpeechModel(abc.ABC):
     information: ModelInformation = NO_INFORMATION
 
     def speak(self, text: str | SpeechRequest, /, **parameters: Any) -> SpeechResponse:
-        """Speak; `parameters` are the fields of `SpeechRequest`."""
-        return self.do_speak(text if isinstance(text, SpeechRequest) else SpeechRequest(text, **parameters))
+        """Speak; `parameters` are the fields of `SpeechRequest`, and `deadline` and `tags`."""
+        return self.do_speak(fold_task_request(SpeechRequest, text, parameters))
 
     async def aspeak(self, text: str | SpeechRequest, /, **parameters: Any) -> SpeechResponse:
         """Speak. As `speak`."""
-        return await self.do_aspeak(text if isinstance(text, SpeechRequest) else SpeechRequest(text, **parameters))
+        return await self.do_aspeak(fold_task_request(SpeechRequest, text, parameters))
 
     @abc.abstractmethod
     def do_speak(self, request: SpeechRequest) -> SpeechResponse:
@@ -166,6 +172,13 @@ class SpeechModel(abc.ABC):
         import asyncio
 
         return await asyncio.to_thread(self.do_speak, request)
+
+    def close(self) -> None:
+        """Give back what the model holds. Idempotent."""
+
+    async def aclose(self) -> None:
+        """Give back what the model holds, from async code. Idempotent."""
+        self.close()
 
 
 class ImageCodec(Protocol):

@@ -14,7 +14,7 @@ from polywire.config.building import ModelBuilder
 from polywire.config.checks import Checks
 from polywire.config.connections import missing_lines
 from polywire.config.extensions import Extension, load_extension
-from polywire.config.policies import apply_policies, make_breaker, make_limits
+from polywire.config.policies import apply_policies, apply_task_policies, make_breaker, make_limits
 from polywire.config.problems import raise_problems
 from polywire.config.rules import Rules
 from polywire.config.settings import Reading, Settings, read_settings
@@ -23,6 +23,7 @@ from polywire.models import ChatModel, StreamingChatModel, require_streaming
 from polywire.plugins.registry import Registry, default_registry
 
 if TYPE_CHECKING:
+    from polywire.config.connections import Connection
     from polywire.embeddings import EmbeddingModel
     from polywire.media_models import ImageModel, SpeechModel
     from polywire.plugins.connections import ProviderSettings
@@ -206,7 +207,7 @@ class LlmFactory:
                     for extension in self._extensions:
                         found = extension.wrap_model(found, name)
                 else:
-                    found = self._builder.build(name, kind)[0]
+                    found = self._task_behind_policies(name, kind)
                 self._models[kind, name] = found
             return found
 
@@ -230,11 +231,7 @@ class LlmFactory:
         if found is not None:
             return found
         model, rules, connection = self._builder.build(name, "chat")
-        limits = [connection.limits()] if rules.connection_limits or rules.retry else []
-        if rules.limits is not None:
-            own = make_limits(rules.limits, name=f"model {name}", clock=self._runtime.now)
-            self._model_limits.append(own)
-            limits.append(own)
+        limits = self._limits(name, rules, connection)
         fallbacks = {each: self._chat_behind_policies(each) for each in rules.fallback}
         breakers = {
             each: breaker for each in (name, *fallbacks) if fallbacks and (breaker := self._breaker(each)) is not None
@@ -251,6 +248,28 @@ class LlmFactory:
         )
         self._behind_policies[name] = found
         return found
+
+    def _limits(self, name: str, rules: Rules, connection: Connection) -> list[LimitPolicy]:
+        """Return the limits of a model: its connection's, shared with all its models of any kind, and its own."""
+        limits = [connection.limits()] if rules.connection_limits or rules.retry else []
+        if rules.limits is not None:
+            own = make_limits(rules.limits, name=f"model {name}", clock=self._runtime.now)
+            self._model_limits.append(own)
+            limits.append(own)
+        return limits
+
+    def _task_behind_policies(self, name: str, kind: str) -> Any:
+        """Return a model of another kind than chat behind its policies."""
+        model, rules, connection = self._builder.build(name, kind)
+        return apply_task_policies(
+            model,
+            kind,
+            rules,
+            name=name,
+            limits=self._limits(name, rules, connection),
+            observers=self._observers,
+            runtime=self._runtime,
+        )
 
     def _breaker(self, name: str) -> CircuitBreaker | None:
         if name not in self._breakers:

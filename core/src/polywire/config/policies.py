@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polywire.policy.calls import Call
     from polywire.policy.plans import Plan, Proceed
 
-__all__ = ["HistoryPolicy", "apply_policies", "make_breaker", "make_limits", "missing_extra"]
+__all__ = ["HistoryPolicy", "apply_policies", "apply_task_policies", "make_breaker", "make_limits", "missing_extra"]
 
 _BREAKER_KEYS = {"failures": "failures", "window": "window", "pause": "cooldown"}
 _RETRY_KEYS = {"max_total": "max_time"}
@@ -59,21 +59,14 @@ def apply_policies(
         observers: told what happens to calls.
         runtime: clock, sleeps and chance.
     """
-    from polywire.policy import DeadlinePolicy, FallbackPolicy, PolicyModel, RetryPolicy
+    from polywire.policy import FallbackPolicy, PolicyModel
     from polywire.policy.runtime import DEFAULT_RUNTIME
 
     runtime = runtime or DEFAULT_RUNTIME
     policies: list[Policy] = []
     if rules.history == "strict" and (limits or fallbacks):
         policies.append(HistoryPolicy())
-    if rules.deadline or rules.first_event or rules.between_events:
-        policies.append(
-            DeadlinePolicy(
-                total=rules.deadline or None,
-                first_event=rules.first_event or None,
-                between_events=rules.between_events or None,
-            )
-        )
+    policies += _deadline(rules)
     if fallbacks:
         policies.append(
             FallbackPolicy(
@@ -85,9 +78,58 @@ def apply_policies(
                 runtime=runtime,
             )
         )
-    if rules.retry:
-        policies.append(RetryPolicy(**_renamed(rules.retry, _RETRY_KEYS)))
+    policies += _retry(rules)
     return PolicyModel(model, [*policies, *limits], name=name, observers=observers, runtime=runtime)
+
+
+def apply_task_policies(
+    model: Any,
+    kind: str,
+    rules: Rules,
+    *,
+    name: str,
+    limits: Sequence[LimitPolicy] = (),
+    observers: Sequence[Observer] = (),
+    runtime: Runtime | None = None,
+) -> Any:
+    """
+    Put a model of another kind than chat behind its rules: deadline, retry, limits; as `apply_policies`.
+
+    Raises:
+        SettingsError: the rules name fallbacks. Vectors of two models cannot be compared, and voices and pictures have
+            names that only one model knows.
+    """
+    from polywire.policy import PolicyEmbeddingModel, PolicyImageModel, PolicySpeechModel
+    from polywire.policy.runtime import DEFAULT_RUNTIME
+
+    if rules.fallback:
+        msg = (
+            f"models.{name}.fallback: a model of kind {kind!r} cannot be replaced by another: its answers would not fit"
+        )
+        raise SettingsError(msg)
+    wrapper: Any = {"embedding": PolicyEmbeddingModel, "image": PolicyImageModel, "speech": PolicySpeechModel}[kind]
+    policies = [*_deadline(rules), *_retry(rules), *limits]
+    return wrapper(model, policies, name=name, observers=observers, runtime=runtime or DEFAULT_RUNTIME)
+
+
+def _deadline(rules: Rules) -> list[Policy]:
+    from polywire.policy import DeadlinePolicy
+
+    if not (rules.deadline or rules.first_event or rules.between_events):
+        return []
+    return [
+        DeadlinePolicy(
+            total=rules.deadline or None,
+            first_event=rules.first_event or None,
+            between_events=rules.between_events or None,
+        )
+    ]
+
+
+def _retry(rules: Rules) -> list[Policy]:
+    from polywire.policy import RetryPolicy
+
+    return [RetryPolicy(**_renamed(rules.retry, _RETRY_KEYS))] if rules.retry else []
 
 
 def make_breaker(rules: Rules, clock: Callable[[], float]) -> CircuitBreaker | None:

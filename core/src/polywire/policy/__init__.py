@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from polywire.policy.plans import Plan as Plan, Policy as Policy, Proceed as Proceed, Sleep as Sleep
     from polywire.policy.retry import RetryPolicy as RetryPolicy
     from polywire.policy.runtime import Runtime as Runtime
+    from polywire.policy.tasks import (
+        PolicyEmbeddingModel as PolicyEmbeddingModel,
+        PolicyImageModel as PolicyImageModel,
+        PolicySpeechModel as PolicySpeechModel,
+    )
     from polywire.policy.turns import LimitTimeout as LimitTimeout
 
 _HOMES = {
@@ -33,7 +38,10 @@ _HOMES = {
     "Observer": "observers",
     "Plan": "plans",
     "Policy": "plans",
+    "PolicyEmbeddingModel": "tasks",
+    "PolicyImageModel": "tasks",
     "PolicyModel": "model",
+    "PolicySpeechModel": "tasks",
     "Proceed": "plans",
     "RetryPolicy": "retry",
     "Runtime": "runtime",
@@ -50,7 +58,10 @@ __all__ = [
     "Observer",
     "Plan",
     "Policy",
+    "PolicyEmbeddingModel",
+    "PolicyImageModel",
     "PolicyModel",
+    "PolicySpeechModel",
     "Proceed",
     "RetryPolicy",
     "Runtime",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polywire.errors import ModelTimeout
 from polywire.models import ChatModel
 from polywire.requests import NO_OPTIONS, CallOptions, ChatRequest
-from polywire.responses import Notice
+from polywire.responses import ChatResponse, Notice
 
 if TYPE_CHECKING:
     from polywire.policy.observers import CallEvent, Observer
@@ -181,6 +181,20 @@ class Call:
         object.__setattr__(timed, "parameters", request.parameters)
         object.__setattr__(timed, "options", options)
         return timed
+
+    def ask(self, request: ChatRequest) -> ChatResponse:
+        """Have the model answer `request`, blocking. The innermost step of a plain call."""
+        return self.model.do_chat(request)
+
+    async def aask(self) -> ChatResponse:
+        """Have the model answer the request as it was asked, awaiting."""
+        return await self.model.do_achat(self.request)
+
+    def expected_tokens(self) -> int:
+        """Guess what the call will cost, rather too much than too little."""
+        from polywire.policy.estimate import estimate_tokens
+
+        return estimate_tokens(self.request, self.model.information.defaults)
 
     def notify(self, event: CallEvent) -> None:
         """Tell every observer; one that fails is logged and disturbs nobody."""

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from polywire.errors import ModelError, RateLimited, SettingsError, UnsupportedByModel
-from polywire.policy.estimate import estimate_tokens
 from polywire.policy.memory_limiter import MemoryLimiter
 from polywire.policy.observers import Waited, Waiting
 from polywire.policy.opening import Opened, StreamEnd
@@ -159,7 +158,7 @@ class LimitPolicy:
         """
         estimate = self.estimate
         if estimate is None:
-            tokens = estimate_tokens(call.request, call.model.information.defaults)
+            tokens = call.expected_tokens()
         else:
             tokens = estimate(call.request) if callable(estimate) else estimate
         limit = self._tokens

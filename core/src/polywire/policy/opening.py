@@ -80,7 +80,7 @@ class Open:
         call.record.attempts += 1
         if call.streaming:
             return _open_stream(call, request)
-        return call.model.do_chat(request)
+        return call.ask(request)
 
     async def arun(self) -> ChatResponse | Opened:
         call = self.call
@@ -89,11 +89,11 @@ class Open:
         if call.streaming:
             return await _aopen_stream(call)
         if left is None:
-            return await call.model.do_achat(call.request)
+            return await call.aask()
         scope = asyncio.timeout(left)
         try:
             async with scope:
-                return await call.model.do_achat(call.request)
+                return await call.aask()
         except TimeoutError:
             if scope.expired():
                 msg = "the call ran into its deadline"

@@ -1,0 +1,51 @@
+"""Runs any embedding codec over any transport, in batches of the vendor's size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polywire.embeddings import EmbeddingModel, EmbeddingRequest, EmbeddingResponse, merge_embeddings
+from polywire.errors import ProtocolError
+from polywire.http_exchange import fill_in
+from polywire.http_tasks import HttpTaskModel, TaskPlan, task_plan
+from polywire.task_requests import lay_over
+
+__all__ = ["HttpEmbeddingModel"]
+
+
+class HttpEmbeddingModel(HttpTaskModel, EmbeddingModel):
+    """
+    An embedding model behind HTTP; `HttpTaskModel` tells its arguments.
+
+    More texts than the codec takes at once (`max_inputs`, `max_batch_bytes`) go in several requests, one after the other; the vectors come back in the
+    texts' order, with the usage summed up. The first batch that fails ends the call.
+    """
+
+    _request_type = EmbeddingRequest
+
+    def __init__(self, codec: Any, **arguments: Any) -> None:
+        super().__init__(codec, **arguments)
+        self.max_inputs = codec.max_inputs
+        self.max_batch_bytes = codec.max_batch_bytes
+
+    def _plan(self, request: EmbeddingRequest) -> TaskPlan[EmbeddingResponse]:
+        request = lay_over(request, self._endpoint.defaults)
+        parts = []
+        for batch in request.batches(self.max_inputs, self.max_batch_bytes):
+            part: EmbeddingResponse = yield from task_plan(self._endpoint, batch)
+            if len(part.vectors) != len(batch.inputs):
+                error = ProtocolError(f"{len(batch.inputs)} texts were sent, and {len(part.vectors)} vectors came")
+                fill_in(error, self._endpoint.provider, batch.model)
+                raise error
+            parts.append(part)
+        return merge_embeddings(parts)
+
+    def do_embed(self, request: EmbeddingRequest) -> EmbeddingResponse:
+        """Answer one request."""
+        response: EmbeddingResponse = self._run(request)
+        return response
+
+    async def do_aembed(self, request: EmbeddingRequest) -> EmbeddingResponse:
+        """Answer one request, from async code."""
+        response: EmbeddingResponse = await self._arun(request)
+        return response
