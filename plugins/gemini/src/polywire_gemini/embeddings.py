@@ -10,7 +10,8 @@ from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, HttpResponse
 from polywire.embeddings import EmbeddingRequest, EmbeddingResponse, Vector
 from polywire.errors import ModelError, ProtocolError
-from polywire.responses import TokenUsage
+from polywire.responses import Notice, TokenUsage
+from polywire.translation.custom import apply_custom_parameters
 from polywire_gemini.decode import usage_of
 from polywire_gemini.errors import decode_error
 from polywire_gemini.parts import WIRE
@@ -31,6 +32,7 @@ class GeminiEmbeddingCodec:
 
     wire = WIRE
     max_inputs = 100
+    max_batch_bytes = None
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
         model = (request.model or "").removeprefix("models/")
@@ -39,7 +41,8 @@ class GeminiEmbeddingCodec:
             options["taskType"] = _PURPOSES[request.purpose]
         if request.dimensions is not None:
             options["outputDimensionality"] = request.dimensions
-        options.update(request.custom_parameters)
+        notices: list[Notice] = []
+        apply_custom_parameters(options, request, notices)
         requests = [
             {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, **options} for text in request.inputs
         ]
@@ -49,6 +52,7 @@ class GeminiEmbeddingCodec:
                 wire_json.encode({"requests": requests}),
                 {"content-type": "application/json"},
             ),
+            tuple(notices),
             context=request.dimensions,
         )
 
@@ -65,7 +69,7 @@ class GeminiEmbeddingCodec:
         usage = body.get("usageMetadata")
         metadata = {key: value for key, value in body.items() if key not in {"embeddings", "usageMetadata"}}
         return EmbeddingResponse(
-            tuple(vectors), usage_of(usage) if isinstance(usage, dict) else TokenUsage(), encoded.notices, metadata
+            tuple(vectors), usage_of(usage) if isinstance(usage, dict) else TokenUsage(), (), metadata
         )
 
     def decode_error(self, response: HttpResponse) -> ModelError:

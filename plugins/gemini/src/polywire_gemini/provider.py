@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from polywire.embeddings import EmbeddingModel
 from polywire.models import ChatModel
 from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
 from polywire_gemini.codec import GeminiCodec
+from polywire_gemini.embeddings import GeminiEmbeddingCodec
 from polywire_gemini.profiles import PROFILES
 from polywire_gemini.wire import GeminiWire
 
@@ -26,11 +28,18 @@ def build_chat(context: BuildContext) -> ChatModel:
     return context.http_chat_model(GeminiCodec(profiles), auth=auth, base_url=DEFAULT_BASE_URL, profiles=profiles)
 
 
+def build_embedding(context: BuildContext) -> EmbeddingModel:
+    """Build the embedding model that a settings file names."""
+    auth = context.header_auth("x-goog-api-key")
+    return context.http_embedding_model(GeminiEmbeddingCodec(), auth=auth, base_url=DEFAULT_BASE_URL)
+
+
 PROVIDER = Provider(
     name="gemini",
     summary="Google Gemini: generateContent",
     settings=GeminiSettings,
     build_chat=build_chat,
+    build_embedding=build_embedding,
     wires=lambda: (GeminiWire(),),
     profiles=PROFILES,
     # In this order, as the vendor's own SDK reads them.

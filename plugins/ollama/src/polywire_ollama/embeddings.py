@@ -10,6 +10,7 @@ from polywire.embeddings import EmbeddingRequest, EmbeddingResponse
 from polywire.errors import ModelError, ProtocolError
 from polywire.http_errors import error_from_response
 from polywire.responses import Notice, TokenUsage
+from polywire.translation.custom import apply_custom_parameters
 from polywire_ollama.messages import WIRE
 
 __all__ = ["OllamaEmbeddingCodec"]
@@ -20,6 +21,7 @@ class OllamaEmbeddingCodec:
 
     wire = WIRE
     max_inputs = 512  # the server states no limit; a bound keeps one request's answer to a few megabytes
+    max_batch_bytes = None
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
         body: dict[str, Any] = {"model": request.model, "input": list(request.inputs)}
@@ -28,13 +30,15 @@ class OllamaEmbeddingCodec:
             body["dimensions"] = request.dimensions
         if request.purpose is not None:
             notices.append(Notice("dropped", "purpose", "this wire makes no difference between purposes"))
-        body.update(request.custom_parameters)
+        apply_custom_parameters(body, request, notices)
         return Encoded(
             HttpRequest("api/embed", wire_json.encode(body), {"content-type": "application/json"}), tuple(notices)
         )
 
-    def decode(self, response: HttpResponse, encoded: Encoded) -> EmbeddingResponse:
+    def decode(self, response: HttpResponse, encoded: Encoded) -> EmbeddingResponse:  # noqa: ARG002 - the contract has it
         body = wire_json.decode_object(response.body)
+        if body is not None and "error" in body:
+            raise self.decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
         vectors = None if body is None else body.get("embeddings")
         if body is None or not isinstance(vectors, list):
             msg = "the answer holds no embeddings"
@@ -42,7 +46,7 @@ class OllamaEmbeddingCodec:
         count = body.get("prompt_eval_count")
         usage = TokenUsage(count, None, count) if isinstance(count, int) else TokenUsage()
         metadata = {key: value for key, value in body.items() if key not in {"embeddings", "prompt_eval_count"}}
-        return EmbeddingResponse(tuple(vectors), usage, encoded.notices, metadata)
+        return EmbeddingResponse(tuple(vectors), usage, (), metadata)
 
     def decode_error(self, response: HttpResponse) -> ModelError:
         return error_from_response(response)

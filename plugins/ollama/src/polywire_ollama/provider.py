@@ -6,9 +6,11 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from polywire.embeddings import EmbeddingModel
 from polywire.models import ChatModel
 from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
 from polywire_ollama.codec import OllamaCodec
+from polywire_ollama.embeddings import OllamaEmbeddingCodec
 from polywire_ollama.profiles import PROFILES
 from polywire_ollama.wire import OllamaWire
 
@@ -39,11 +41,17 @@ def build_chat(context: BuildContext) -> ChatModel:
     )
 
 
+def build_embedding(context: BuildContext) -> EmbeddingModel:
+    """Build the embedding model that a settings file names."""
+    return context.http_embedding_model(OllamaEmbeddingCodec(), auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
+
+
 PROVIDER = Provider(
     name="ollama",
     summary="Ollama: /api/chat, on this machine or in its cloud",
     settings=OllamaSettings,
     build_chat=build_chat,
+    build_embedding=build_embedding,
     wires=lambda: (OllamaWire(),),
     profiles=PROFILES,
     variables={"api_key": ("OLLAMA_API_KEY",), "base_url": ("OLLAMA_HOST",)},
