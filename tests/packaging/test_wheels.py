@@ -113,10 +113,12 @@ def test_its_entry_points_are_found(built: Built) -> None:
     if built.folder.name == "core":
         assert "polywire = polywire.cli:main" in built.entry_points
         return
-    declared = built.project["entry-points"]["polywire"]
+    groups = {name: each for name, each in built.project["entry-points"].items() if name.startswith("polywire")}
 
-    assert declared
-    assert built.entry_points.startswith("[polywire]")
-    for name, value in declared.items():
-        assert f"{name} = {value}" in built.entry_points
-        assert value.partition(":")[0].replace(".", "/") + ".py" in built.names
+    assert groups
+    for group, declared in groups.items():
+        assert f"[{group}]" in built.entry_points
+        for name, value in declared.items():
+            assert f"{name} = {value}" in built.entry_points
+            module = value.partition(":")[0].replace(".", "/")
+            assert {f"{module}.py", f"{module}/__init__.py"} & set(built.names)
