@@ -19,7 +19,6 @@ from polywire_openai import COMPATIBLE, COMPATIBLE_PROFILES, OPENAI_PROFILES
 __all__ = ["ROWS", "Row"]
 
 _DATE = "2026-12-02"
-_ALL = frozenset({"auto", "none", "required", "named"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +37,7 @@ class Row:
         rules: what differs for single models.
         key_header: a header of its own for the key; `None`: `Authorization: Bearer`.
         path: where requests go, below the base URL.
+        deployment_path: where they go instead if the settings give an `api_version`; `{model}` is the deployment.
         source: where this is from.
         own: the models are OpenAI's own, and so are their profiles.
     """
@@ -53,6 +53,7 @@ class Row:
     rules: tuple[ProfileRule, ...] = ()
     key_header: str | None = None
     path: str = "chat/completions"
+    deployment_path: str | None = None
     own: bool = False
 
     def profiles(self) -> ProfileTable:
@@ -103,7 +104,9 @@ _ROWS = (
             "reasoning_echo": "always",
             "reasoning_parameter": "enable_thinking",
             "efforts": (),
+            # `required` is refused by many models, and by all while they think.
             "tool_choices": {"auto", "none", "named"},
+            "system_in_place": False,
         },
     ),
     Row(
@@ -118,7 +121,7 @@ _ROWS = (
             "reasoning_parameter": "reasoning",
             "stream_usage": False,
             "cache_marks": 4,
-            "quirks": {"cache_mark": "cache_control"},
+            "quirks": {"cache_mark": "cache_control", "allowed_tools": True},
         },
     ),
     Row(
@@ -156,6 +159,9 @@ _ROWS = (
             "tool_choices": {"auto", "none", "required"},
             "parallel_switch": False,
             "think_tags": True,
+            "response_formats": {"json_schema"},
+            # Answers without thinking are the rule, and must stream at once.
+            "quirks": {"think_tags_opening": "required"},
             "efforts": ("none", "minimal", "low", "medium", "high", "xhigh"),
         },
     ),
@@ -169,8 +175,8 @@ _ROWS = (
         profile={
             "reasoning_field": "reasoning",
             "effort_names": {"minimal": "low", "xhigh": "max"},
-            # tool_choice is ignored: what is forced is kept to by offering nothing else.
-            "tool_choices": {"auto", "none"},
+            # tool_choice is ignored: what is forced or forbidden is kept to by offering no other tools, or none.
+            "tool_choices": {"auto"},
             "parallel_switch": False,
             "image_sources": {"data"},
         },
@@ -187,7 +193,15 @@ _ROWS = (
             "reasoning_echo": "always",
             "stream_usage": False,
             "user_name": False,
-            "quirks": {"field_names": {"seed": "random_seed"}, "extra_fields": "none", "tool_message_name": True},
+            # Sound is a bare string there, and a file's part has another shape: neither is written wrongly.
+            "audio_sources": (),
+            "document_sources": {"data", "url"},
+            "quirks": {
+                "field_names": {"seed": "random_seed"},
+                "extra_fields": "none",
+                "tool_message_name": True,
+                "document_form": "document_url",
+            },
         },
     ),
     Row(
@@ -216,6 +230,12 @@ _ROWS = (
                 "grok-3-mini*|grok-4*|grok-5*",
                 "vendor documentation: reasoning models refuse penalties and stop",
                 sampling={"temperature", "top_p", "seed"},
+            ),
+            _rule(
+                "grok-2*|grok-3|grok-3-fast*|grok-4|grok-4-0*|grok-code*",
+                "vendor documentation: reasoning_effort is an error there",
+                reasoning_parameter=None,
+                efforts=(),
             ),
         ),
     ),
@@ -259,7 +279,7 @@ _ROWS = (
             "parallel_switch": False,
             "strict_tools": False,
             "response_formats": {"json"},
-            "sampling": {"temperature", "top_p", "stop_sequences"},
+            "sampling": {"temperature", "top_p", "seed", "stop_sequences"},
         },
     ),
     Row(
@@ -268,7 +288,12 @@ _ROWS = (
         base_url="https://api.together.ai/v1",
         key=("TOGETHER_API_KEY",),
         source="together 3.1.1",
-        profile={"reasoning_field": "reasoning", "parallel_switch": False, "efforts": ("low", "medium", "high")},
+        profile={
+            "reasoning_field": "reasoning",
+            "reasoning_parameter": "reasoning_switch",
+            "efforts": ("none", "low", "medium", "high"),
+            "parallel_switch": False,
+        },
     ),
     Row(
         name="fireworks",
@@ -282,6 +307,9 @@ _ROWS = (
             "reasoning_parameter": "thinking_budget",
             "stream_usage": False,
         },
+        rules=(
+            _rule("*gpt-oss*", "vendor documentation: no other word is taken", efforts=("low", "medium", "high")),
+        ),
     ),
     Row(
         name="azure-openai",
@@ -291,6 +319,7 @@ _ROWS = (
         url=("AZURE_OPENAI_ENDPOINT",),
         key_header="api-key",
         path="openai/v1/chat/completions",
+        deployment_path="openai/deployments/{model}/chat/completions",
         source="openai 3.57.0, lib/azure",
         own=True,
     ),
@@ -299,7 +328,7 @@ _ROWS = (
         summary="any other endpoint that speaks Chat Completions; base_url says which",
         base_url=None,
         key_required=False,
-        source="wire/compat-vendors.md",
+        source="OpenAI's API reference, and what such endpoints are known to differ in",
     ),
 )
 
