@@ -151,6 +151,7 @@ _CONTEXT_LENGTH_PHRASES = (
     "exceeds the available context",
     "context window",
     "exceed_context_size",
+    "context size has been exceeded",
     "input length exceeds",
     "input length and `max_tokens` exceed context limit",
     "exceeds the maximum number of tokens",
@@ -165,6 +166,8 @@ _CONTEXT_LENGTH_PHRASES = (
     "range of input length",
 )
 _QUOTA_PHRASES = ("credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits")
+_KEY_PHRASES = ("incorrect api key", "invalid api key", "api key not valid")
+"""Some call a wrong key a bad request."""
 _OTHER_PHRASES = (
     ("overloaded", "overloaded"),
     ("at capacity", "overloaded"),
@@ -347,6 +350,8 @@ def _classify(message: str, words: tuple[str, ...], status: int | None, kinds: M
         return "context_length"
     if kind == "bad_request" and any(phrase in lowered for phrase in _QUOTA_PHRASES):
         return "quota"
+    if kind == "bad_request" and any(phrase in lowered for phrase in _KEY_PHRASES):
+        return "authentication"
     return kind
 
 
