@@ -46,7 +46,7 @@ FIRST_OTHER = REFUSAL + 2
 _MESSAGE = frozenset(
     {
         "role", "content", "reasoning_content", "reasoning", "reasoning_details", "tool_calls", "function_call", "refusal",
-        "audio", "annotations", "images",
+        "audio", "annotations", "images", "prefix",
     }
 )  # fmt: skip
 _CLEAN_ENDS = frozenset({FinishReason.STOP, FinishReason.TOOL_CALLS})

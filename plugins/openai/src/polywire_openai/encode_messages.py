@@ -34,7 +34,7 @@ from polywire.translation.tool_media import MOVED
 from polywire_openai.contents import is_refusal
 from polywire_openai.encode_contents import ContentWriter
 from polywire_openai.fields import WIRE, own_extras
-from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS
+from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
 from polywire_openai.tool_fragments import CUSTOM, INVALID_JSON
 from polywire_openai.turns import alternate, gather_instructions
 
@@ -128,6 +128,8 @@ class MessageWriter:
         self._name_results = profile.quirks.get("tool_message_name", False)
         self._wrap_success = profile.quirks.get("success_envelope", False)
         self._withheld_thinking = 0
+        self.reasoning_field = profile.reasoning_field
+        """Where the endpoint has its thinking."""
         self._results_are_plain = not self._name_results and not self._wrap_success
         self._answers_are_plain = not profile.reasoning_echo_empty
         self.marks_seen = 0
@@ -384,9 +386,7 @@ class MessageWriter:
 
 
 def _thinking_chunk(thought: ThinkingContent) -> dict[str, Any]:
-    chunk: dict[str, Any] = {"type": "thinking", "thinking": [{"type": "text", "text": thought.text}]}
-    if thought.signature is not None:
-        chunk["signature"] = thought.signature
+    chunk = thinking_chunk(thought.text, thought.signature)
     more = {
         key: value for key, value in own_extras(thought.extras).items() if key not in {"field", "reasoning_details"}
     }

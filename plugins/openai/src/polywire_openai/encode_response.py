@@ -14,7 +14,7 @@ from polywire_openai.contents import is_refusal
 from polywire_openai.encode_messages import MessageWriter
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.metadata import METADATA_HEADERS
-from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS
+from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
 from polywire_openai.usage import encode_usage
 
 __all__ = ["AnswerFields", "audio_fields", "encode_response", "is_own"]
@@ -127,7 +127,7 @@ def encode_response(response: ChatResponse, writer: MessageWriter, notices: list
 def encode_message(
     parts: tuple[AiPart, ...], writer: MessageWriter, notices: list[Notice], *, own: bool
 ) -> dict[str, Any]:
-    """Write the message of an answer. Its content is a string or null, never a list."""
+    """Write the message of an answer. Its content is a string or null; a list only where an endpoint thinks in it."""
     text: list[str] = []
     declined: list[str] = []
     thoughts: list[ThinkingContent] = []
@@ -168,7 +168,11 @@ def encode_message(
         message["content"] = "".join(text)
     if declined:
         message["refusal"] = "".join(declined)
-    _write_thinking(message, thoughts)
+    if thoughts and writer.reasoning_field == IN_CONTENT:
+        said = [{"type": "text", "text": message["content"]}] if text else []
+        message["content"] = [*(thinking_chunk(each.text, each.signature) for each in thoughts), *said]
+    else:
+        _write_thinking(message, thoughts, writer.reasoning_field)
     if images:
         message["images"] = images
     if calls:
@@ -176,11 +180,12 @@ def encode_message(
     return message
 
 
-def _write_thinking(message: dict[str, Any], thoughts: list[ThinkingContent]) -> None:
+def _write_thinking(message: dict[str, Any], thoughts: list[ThinkingContent], usual: str | None) -> None:
     if not thoughts:
         return
     own = [own_extras(each.extras) for each in thoughts]
-    field = next((each["field"] for each in own if "field" in each and each["field"] != IN_CONTENT), THINKING_FIELDS[0])
+    remembered = (each["field"] for each in own if "field" in each and each["field"] != IN_CONTENT)
+    field = next(remembered, usual or THINKING_FIELDS[0])
     details = [detail for each in own for detail in each.get("reasoning_details", ())]
     text = "".join(each.text for each in thoughts)
     if text:

@@ -27,10 +27,11 @@ ERROR_KINDS_HERE: Mapping[str, str] = FrozenDict(
         "1302": "rate_limit",
         "1303": "rate_limit",
         "1305": "overloaded",
+        "service_unavailable_error": "overloaded",
+        "service_overloaded": "overloaded",
         "account_deactivated": "permission",
         "enginecore died": "server",
         "internalservererror": "server",
-        "badrequesterror": "bad_request",
         "notfounderror": "not_found",
         "authenticationerror": "authentication",
     }

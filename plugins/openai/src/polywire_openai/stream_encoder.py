@@ -3,7 +3,7 @@ A stream, written as the chunks of Chat Completions.
 
 The first chunk names the role. Calls are numbered from 0 in the order in which they start, and may grow side by side.
 The finish reason has a chunk of its own, and so has the usage; `[DONE]` is the end mark. Thinking is written under
-`reasoning_content`: under which name it came is told only at its end.
+the endpoint's name for it, or `reasoning_content`: under which name it came is told only at its end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from polywire_openai.contents import is_refusal
 from polywire_openai.encode_response import AnswerFields, audio_fields, is_own
 from polywire_openai.errors import encode_error
 from polywire_openai.fields import WIRE, own_extras
-from polywire_openai.thinking import THINKING_FIELDS
+from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
 from polywire_openai.usage import encode_usage
 
 __all__ = ["OpenAIStreamEncoder"]
@@ -49,14 +49,20 @@ def _frame(body: Mapping[str, Any]) -> bytes:
 
 
 class OpenAIStreamEncoder:
-    """Writes the events of one stream as this wire's bytes."""
+    """
+    Writes the events of one stream as this wire's bytes.
+
+    Args:
+        thinking_field: where the endpoint has its thinking; `None`: `reasoning_content`.
+    """
 
     __slots__ = (
         "_before_text", "_calls", "_ended", "_head", "_is_own", "_metadata", "_notices", "_origin", "_said", "_started",
-        "_usage", "_with_arguments",
+        "_thinking_field", "_usage", "_with_arguments",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, thinking_field: str | None = None) -> None:
+        self._thinking_field = thinking_field or THINKING_FIELDS[0]
         self._notices: list[Notice] = []
         self._metadata: dict[str, Any] = {}
         self._origin: Origin | None = None
@@ -128,7 +134,7 @@ class OpenAIStreamEncoder:
                 self._delta({"refusal" if part == REFUSAL and self._is_own else "content": event.text}, out)
             case ThinkingDelta():
                 self._said.add(part)
-                self._delta({THINKING_FIELDS[0]: event.text}, out)
+                self._delta(self._thought(event.text), out)
             case ToolCallStart():
                 self._calls[part] = len(self._calls)
                 function = {"name": event.name, "arguments": ""}
@@ -141,6 +147,10 @@ class OpenAIStreamEncoder:
                 self._end_call(event.call, part, out)
             case PartEnd():
                 self._end_part(event.content, part, out)
+
+    def _thought(self, text: str) -> dict[str, Any]:
+        field = self._thinking_field
+        return {field: [thinking_chunk(text, None)] if field == IN_CONTENT else text}
 
     def _call(self, part: int, fields: Mapping[str, Any], out: list[bytes]) -> None:
         self._delta({"tool_calls": [{"index": self._calls[part], **fields}]}, out)
@@ -162,7 +172,7 @@ class OpenAIStreamEncoder:
                     self._delta(own, out)
             case ThinkingContent():
                 if content.text and not was_said:
-                    self._delta({THINKING_FIELDS[0]: content.text}, out)
+                    self._delta(self._thought(content.text), out)
                 if details := own_extras(content.extras).get("reasoning_details"):
                     self._delta({"reasoning_details": details}, out)
                 if not self._is_own and (content.signature is not None or content.redacted is not None):

@@ -15,7 +15,7 @@ from typing import Any
 from polywire.contents import ThinkingContent
 from polywire_openai.fields import WIRE
 
-__all__ = ["IN_CONTENT", "THINKING_FIELDS", "ThinkingReader", "decode_thinking", "thinking_chunk_text"]
+__all__ = ["IN_CONTENT", "THINKING_FIELDS", "ThinkingReader", "decode_thinking", "thinking_chunk", "thinking_chunk_text"]
 
 THINKING_FIELDS = ("reasoning_content", "reasoning")
 """The fields for text, the one that counts first."""
@@ -49,7 +49,8 @@ class ThinkingReader:
         details = message.get("reasoning_details")
         if isinstance(details, Sequence) and not isinstance(details, str):
             told = self._read_details(details, whole=whole)
-            text = text or told
+            # An endpoint that fills a field of text says there all that the details say.
+            text = text or ("" if self._field else told)
         if text:
             self.fragments.append(text)
         return text
@@ -108,6 +109,14 @@ class ThinkingReader:
         if self._details:
             own["reasoning_details"] = self._details
         return ThinkingContent("".join(self.fragments), self._signature, extras={WIRE: own} if own else {})
+
+
+def thinking_chunk(text: str, signature: str | None) -> dict[str, Any]:
+    """Write thinking as a chunk of the content."""
+    chunk: dict[str, Any] = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+    if signature is not None:
+        chunk["signature"] = signature
+    return chunk
 
 
 def thinking_chunk_text(chunk: Mapping[str, Any]) -> str:

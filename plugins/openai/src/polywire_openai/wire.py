@@ -100,7 +100,7 @@ class OpenAIWire:
 
     def stream_encoder(self) -> OpenAIStreamEncoder:
         """Make an encoder for one stream."""
-        return OpenAIStreamEncoder()
+        return OpenAIStreamEncoder(self._profiles.base.reasoning_field)
 
 
 def _write_as_read(body: dict[str, Any], request: ChatRequest, read: Mapping[str, Any], notices: list[Notice]) -> None:
