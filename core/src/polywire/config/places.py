@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from polywire.config.references import Path
 
@@ -40,8 +41,7 @@ def leaves(value: Any, path: Path = ()) -> list[Path]:
     return [path]
 
 
-@dataclass(slots=True)
-class Places:
+class Places(msgspec.Struct):
     """
     Tells for every setting where it was written.
 
@@ -52,8 +52,8 @@ class Places:
     """
 
     label: str = "settings"
-    variables: dict[Path, str] = field(default_factory=dict)
-    arguments: list[Path] = field(default_factory=list)
+    variables: dict[Path, str] = {}
+    arguments: list[Path] = []
 
     def source(self, path: Path) -> str | None:
         """Return the variable or argument that set a place; `None` for the file."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from pydantic import SecretStr
 
 __all__ = ["Expansion", "Path", "expand"]
@@ -18,8 +18,7 @@ _REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(slots=True)
-class Expansion:
+class Expansion(msgspec.Struct):
     """
     What came of the references in a document.
 
@@ -29,9 +28,9 @@ class Expansion:
         origins: the variable that a value came from, by place.
     """
 
-    missing: dict[Path, str] = field(default_factory=dict)
-    malformed: dict[Path, str] = field(default_factory=dict)
-    origins: dict[Path, str] = field(default_factory=dict)
+    missing: dict[Path, str] = {}
+    malformed: dict[Path, str] = {}
+    origins: dict[Path, str] = {}
 
     def missing_under(self, path: Path) -> dict[Path, str]:
         """Return what is missing at a place or below it."""

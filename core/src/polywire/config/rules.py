@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from polywire.immutable import EMPTY
 from polywire.plugins.connections import CallRules, LimitSettings
@@ -13,8 +14,7 @@ from polywire.transport.streams import Timeouts
 __all__ = ["Rules"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """
     The rules of one model, with all layers merged.
 
@@ -35,7 +35,7 @@ class Rules:
     between_events: float | None = None
     history: Literal["strict", "repair"] = "strict"
     unsupported: Literal["notice", "error"] = "notice"
-    timeouts: Timeouts = field(default_factory=Timeouts)
+    timeouts: Timeouts = Timeouts()
     connection_limits: LimitSettings | None = None
     limits: LimitSettings | None = None
     fallback: tuple[str, ...] = ()

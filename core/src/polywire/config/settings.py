@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any, Self
 
+import msgspec
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -24,8 +24,7 @@ from polywire.errors import SettingsError, did_you_mean
 __all__ = ["Reading", "Settings", "read_settings"]
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(msgspec.Struct, kw_only=True):
     """
     One reading of settings: what went in, and what was found on the way.
 
@@ -42,16 +41,20 @@ class Reading:
         settings: the result, where there were no mistakes.
     """
 
-    document: Mapping[str, Any] = field(default_factory=dict)
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    document: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
     layered: bool = False
     known_providers: Callable[[], Collection[str]] = tuple
-    places: Places = field(default_factory=Places)
-    raw: dict[str, Any] = field(default_factory=dict)
-    merged: dict[str, Any] = field(default_factory=dict)
-    expansion: Expansion = field(default_factory=Expansion)
-    problems: list[tuple[Path, str]] = field(default_factory=list)
+    places: Places = msgspec.field(default_factory=Places)
+    raw: dict[str, Any] = msgspec.field(default_factory=dict)
+    merged: dict[str, Any] = msgspec.field(default_factory=dict)
+    expansion: Expansion = msgspec.field(default_factory=Expansion)
+    problems: list[tuple[Path, str]] = msgspec.field(default_factory=list)
     settings: Settings | None = None
+
+    def __repr__(self) -> str:
+        # Not the environment, which holds every key there is.
+        return f"Reading({self.places.label!r}, problems={len(self.problems)})"
 
     def sources(self, settings_cls: type[BaseSettings]) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return what lies below the arguments, the upper first."""

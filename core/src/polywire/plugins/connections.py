@@ -6,6 +6,7 @@ Plugins subclass `ProviderSettings` and add their own keys; an unknown key is an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
@@ -167,3 +168,16 @@ class ProviderSettings(CallRules):
     profile: Annotated[dict[str, Any], AfterValidator(check_profile)] = Field(
         default_factory=dict, description="changes to what is known of the models here"
     )
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Show an address without what may be secret in it."""
+        for name, value in super().__repr_args__():
+            yield name, _public_address(value) if name == "base_url" and isinstance(value, str) else value
+
+
+def _public_address(address: str) -> str:
+    """Return an address without user, password and query."""
+    scheme, separator, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    shown = f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else address
+    return shown.partition("?")[0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 __all__ = ["COMMAND_GROUP", "EXTENSION_GROUP", "PROVIDER_GROUP", "Declaration", "declarations"]
 
@@ -13,8 +14,7 @@ EXTENSION_GROUP = "polywire.extensions"
 COMMAND_GROUP = "polywire.commands"
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(msgspec.Struct, frozen=True):
     """
     One entry point.
 

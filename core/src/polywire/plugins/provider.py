@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from polywire.immutable import EMPTY
 
@@ -23,8 +24,7 @@ CONTRACT_VERSION = 1
 """The version of the contract between plugins and this core. A plugin that speaks a newer one is not used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """
     One provider: a name that settings can ask for, and how its models are built.
 
@@ -57,7 +57,7 @@ class Provider:
     build_speech: Callable[[BuildContext], SpeechModel] | None = None
     wires: tuple[Wire, ...] | Callable[[], tuple[Wire, ...]] = ()
     profiles: ProfileTable | Callable[[], ProfileTable] | None = None
-    variables: Mapping[str, tuple[str, ...]] = field(default=EMPTY)
+    variables: Mapping[str, tuple[str, ...]] = EMPTY
     requires_key: bool | Callable[[Any], bool] | None = None
     extra: str | None = None
     contract: int = CONTRACT_VERSION
