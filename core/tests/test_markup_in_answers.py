@@ -9,8 +9,10 @@ from polywire import (
     ChatRequest,
     ChatRequestParameters,
     ChatResponse,
+    CustomMessage,
     FinishReason,
     Frame,
+    Message,
     Notice,
     OpaqueTool,
     PartEnd,
@@ -45,6 +47,16 @@ from polywire.profiles import Profile
 
 SEARCH = ToolSpecification("search", "Finds things.", {"type": "object", "properties": {"q": {"type": "string"}}})
 CALL = '<tool_call>{"name":"search","arguments":{"q":"a"}}</tool_call>'
+
+
+def text_of(message: Message) -> str:
+    assert not isinstance(message, CustomMessage)
+    return message.text or ""
+
+
+def answer_of(message: Message) -> ChatResponse:
+    assert isinstance(message, AiMessage)
+    return ChatResponse(message)
 
 
 class Decoder:
@@ -172,7 +184,7 @@ def test_tools_go_into_the_system_text() -> None:
 
     written, notices = apply_markup_to_request(request, MARKUP)
 
-    system = written.messages[0].text or ""
+    system = text_of(written.messages[0])
     assert system.startswith("Be brief.")
     assert '"name":"search"' in system
     assert "Finds things." in system
@@ -205,7 +217,7 @@ def test_a_tool_of_a_vendors_own_is_refused() -> None:
 def test_a_second_turn_shows_the_model_its_own_markup(form: str) -> None:
     profile = Profile(tool_calling="markup", tool_markup=(form,))
     calls = [ToolCall("functions.search:0", "search", {"q": "a"}), ToolCall("functions.search:1", "search", {"q": "b"})]
-    history = [
+    history: list[Message] = [
         UserMessage("find a and b"),
         AiMessage(["Looking.", *calls]),
         ToolResultMessage("functions.search:0", "search", "found a"),
@@ -218,16 +230,16 @@ def test_a_second_turn_shows_the_model_its_own_markup(form: str) -> None:
     roles = [message.role for message in written.messages]
     assert roles == ["system", "user", "assistant", "user", "user"]
     again = apply_markup_to_response(
-        ChatResponse(written.messages[2]), profile, ChatRequest("x", ChatRequestParameters(tools=(SEARCH,)))
-    )  # type: ignore[arg-type]
+        answer_of(written.messages[2]), profile, ChatRequest("x", ChatRequestParameters(tools=(SEARCH,)))
+    )
     assert again.text == "Looking."
     assert [(call.name, call.input) for call in again.tool_calls] == [("search", {"q": "a"}), ("search", {"q": "b"})]
-    results = written.messages[3].text or ""
+    results = text_of(written.messages[3])
     assert results.index("found a") < results.index("found nothing")
 
 
 def test_a_call_that_was_never_json_is_written_as_an_object() -> None:
-    history = [
+    history: list[Message] = [
         UserMessage("x"),
         AiMessage([ToolCall("c", "search", '{"q": "Par')]),
         ToolResultMessage("c", "search", "bad"),
@@ -235,7 +247,7 @@ def test_a_call_that_was_never_json_is_written_as_an_object() -> None:
 
     written, _ = apply_markup_to_request(ChatRequest(history), MARKUP)
 
-    answer = apply_markup_to_response(ChatResponse(written.messages[1]), MARKUP)  # type: ignore[arg-type]
+    answer = apply_markup_to_response(answer_of(written.messages[1]), MARKUP)
     assert answer.tool_calls[0].input == {"INVALID_JSON": '{"q": "Par'}
 
 
@@ -244,7 +256,7 @@ def test_a_call_that_was_never_json_is_written_as_an_object() -> None:
 )
 def test_thinking_goes_back_between_its_tags_where_the_profile_asks(echo: str, expected: list[str]) -> None:
     profile = Profile(think_tags=True, reasoning_echo=echo)  # type: ignore[arg-type]
-    history = [
+    history: list[Message] = [
         UserMessage("x"),
         AiMessage([ThinkingContent("t"), "a", ToolCall("c", "search")]),
         ToolResultMessage("c", "search", "r"),

@@ -77,7 +77,8 @@ def text(pieces: Sequence[Piece]) -> str:
     return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
 
 
-F, G = ("f", {"a": 1}), ("g", {})
+F: tuple[str, Any] = ("f", {"a": 1})
+G: tuple[str, Any] = ("g", {})
 WRITTEN = {
     "hermes": '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>\n<tool_call>{"name":"g","arguments":{}}</tool_call>',
     "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from polywire.errors import PolywireError
@@ -18,7 +18,7 @@ from polywire.responses import ChatResponse, FinishReason, TokenUsage
 __all__ = ["ScriptEnded", "ScriptedAnswer", "ScriptedChatModel"]
 
 ScriptedAnswer: TypeAlias = (
-    "str | AiMessage | AiPart | list[AiPart | str] | ChatResponse | BaseException | Callable[[ChatRequest], Any]"
+    "str | AiMessage | AiPart | Sequence[AiPart | str] | ChatResponse | BaseException | Callable[[ChatRequest], Any]"
 )
 """
 One entry of a script: text, a message or its parts (one `ToolCall`, or several), a whole response, an exception to raise,

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from polywire.tools.approval import Approval, BeforeCall, Refusal
 from polywire.tools.context import ToolContext
+from polywire.tools.definitions import ReturnBehavior, Tool, as_tools, tool
 from polywire.tools.failures import ErrorHandler, ToolLoopLimit, ToolRefused, ToolTimeout, raise_error
 from polywire.tools.functions import specification_of
 from polywire.tools.loop import DATA_RULE
 from polywire.tools.outcome import ToolChatResult, ToolEvent, ToolExecution, ToolExecutionEnd, ToolExecutionStart
 from polywire.tools.service import ToolService
 from polywire.tools.streaming import AsyncToolStream, ToolStream
-from polywire.tools.tool import ReturnBehavior, Tool, as_tools, tool
 
 __all__ = [
     "DATA_RULE",

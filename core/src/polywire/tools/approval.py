@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.messages import ToolCall
-from polywire.tools.tool import Tool
+from polywire.tools.definitions import Tool
 
 __all__ = ["Approval", "BeforeCall", "Refusal", "read_decision"]
 

@@ -20,10 +20,10 @@ from polywire.immutable import FrozenDict
 from polywire.messages import Message, ToolCall, ToolError, ToolResultMessage
 from polywire.tools.approval import BeforeCall, Refusal, read_decision
 from polywire.tools.context import ToolContext
+from polywire.tools.definitions import Tool
 from polywire.tools.failures import ErrorHandler, ToolRefused, ToolTimeout
 from polywire.tools.outcome import ToolExecution
 from polywire.tools.results import error_of, failed_result, message_of, result_contents, shortened
-from polywire.tools.tool import Tool
 
 __all__ = ["CallDesk", "Ready"]
 

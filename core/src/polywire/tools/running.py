@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import inspect
 import queue
@@ -140,6 +141,30 @@ def _invoke(ready: Ready) -> tuple[Any, Exception | None]:
         return None, error
 
 
+async def _in_thread(ready: Ready) -> tuple[Any, Exception | None]:
+    """
+    Run a function off the event loop.
+
+    Not in the loop's own pool: a tool that hangs would keep one of its threads, and hold up the end of the loop.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[tuple[Any, Exception | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(outcome: tuple[Any, Exception | None]) -> None:
+        if not future.done():
+            future.set_result(outcome)
+
+    def run() -> None:
+        outcome = context.run(_invoke, ready)
+        # The loop may be gone by the time that a forgotten tool comes back.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, outcome)
+
+    threading.Thread(target=run, name=f"polywire-tool-{ready.tool.name}", daemon=True).start()
+    return await future
+
+
 async def _arun(desk: CallDesk, ready: Ready) -> ToolExecution:
     """Run one call; sync functions off the event loop, with the caller's context variables."""
     started = desk.clock()
@@ -149,7 +174,7 @@ async def _arun(desk: CallDesk, ready: Ready) -> ToolExecution:
             if ready.tool.is_async:
                 value = ready.invoke()
             else:
-                value, error = await asyncio.to_thread(_invoke, ready)
+                value, error = await _in_thread(ready)
                 if error is not None:
                     return desk.raised(ready, error, started)
             if inspect.isawaitable(value):

@@ -15,12 +15,12 @@ from polywire.models import ChatInput, ChatModel, StreamingChatModel, fold_reque
 from polywire.requests import ChatRequest, ToolSpecification
 from polywire.tools.approval import BeforeCall
 from polywire.tools.calls import CallDesk
+from polywire.tools.definitions import Tool, as_tools
 from polywire.tools.failures import ErrorHandler
 from polywire.tools.loop import Answered, AskModel, LoopState, RunCalls, tool_loop
 from polywire.tools.outcome import ToolChatResult, ToolEvent, ToolExecutionEnd, ToolExecutionStart
 from polywire.tools.running import arun_calls, require_no_loop, run_awaitable, run_calls
 from polywire.tools.streaming import AsyncToolStream, ToolStream
-from polywire.tools.tool import Tool, as_tools
 
 __all__ = ["ToolService"]
 
