@@ -47,9 +47,14 @@ def _among_prose(text: str) -> Iterator[Any]:
         tries += 1
         try:
             value, position = decoder.raw_decode(text, found.start())
-        except (ValueError, RecursionError):
-            position = found.end()
+        except json.JSONDecodeError as error:
+            if error.msg.startswith("Unterminated string"):
+                return
+            # What was read before the fault belongs to a broken value: nothing is taken out of its middle.
+            position = max(found.end(), error.pos)
             continue
+        except RecursionError:
+            return
         yield value
 
 
