@@ -132,8 +132,8 @@ def test_shapes(shape: str, read_stream: Any, chunks: Any) -> None:
 
         starts = [event for event in read.events if type(event) is ToolCallStart]
         ends = [event for event in read.events if type(event) is ToolCallEnd]
-        assert [(event.id, event.name) for event in starts] == [(id, name) for id, name, _ in expected]
-        assert [(event.call.id, event.call.name) for event in ends] == [(id, name) for id, name, _ in expected]
+        assert [(event.id, event.name) for event in starts] == [each[:2] for each in expected]
+        assert [(event.call.id, event.call.name) for event in ends] == [each[:2] for each in expected]
         for start, end in zip(starts, ends, strict=True):
             told = "".join(e.arguments for e in read.events if type(e) is ToolCallDelta and e.part == start.part)
             assert (told or "{}") == end.call.arguments
@@ -277,7 +277,7 @@ def answers(draw: Any) -> tuple[list[tuple[str, str, str]], list[dict[str, Any]]
         for n in range(count)
     ]  # fmt: skip
     streams: list[list[dict[str, Any]]] = []
-    for number, (id, name, arguments) in enumerate(calls):
+    for number, (call_id, name, arguments) in enumerate(calls):
         repeat_id, repeat_name, empty_id = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
         cuts = sorted(draw(st.lists(st.integers(0, len(arguments)), max_size=4)))
         pieces = [arguments[a:b] for a, b in zip([0, *cuts], [*cuts, len(arguments)], strict=True)]
@@ -286,7 +286,7 @@ def answers(draw: Any) -> tuple[list[tuple[str, str, str]], list[dict[str, Any]]
             first = place == 0
             fragment = item(
                 number,
-                id if first or repeat_id else "" if empty_id else ...,
+                call_id if first or repeat_id else "" if empty_id else ...,
                 name if first or repeat_name else ...,
                 piece,
                 type="function" if first else None,

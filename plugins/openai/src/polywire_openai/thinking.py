@@ -15,7 +15,14 @@ from typing import Any
 from polywire.contents import ThinkingContent
 from polywire_openai.fields import WIRE
 
-__all__ = ["IN_CONTENT", "THINKING_FIELDS", "ThinkingReader", "decode_thinking", "thinking_chunk", "thinking_chunk_text"]
+__all__ = [
+    "IN_CONTENT",
+    "THINKING_FIELDS",
+    "ThinkingReader",
+    "decode_thinking",
+    "thinking_chunk",
+    "thinking_chunk_text",
+]
 
 THINKING_FIELDS = ("reasoning_content", "reasoning")
 """The fields for text, the one that counts first."""
