@@ -7,13 +7,13 @@ there is one reading, and both give the same response.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from polywire import wire_json
 from polywire.codec import Frame, Headers, HttpResponse
 from polywire.contents import OpaqueContent, TextContent, ThinkingContent
-from polywire.errors import ContentFiltered, EmptyResponse, ProtocolError, StreamInterrupted
+from polywire.errors import ContentFiltered, EmptyResponse, ModelError, ProtocolError, StreamInterrupted
 from polywire.events import (
     NoticeAdded,
     PartEnd,
@@ -93,10 +93,23 @@ class GeminiStreamDecoder:
         self._usage: TokenUsage | None = None
         self._metadata: dict[str, Any] = {}
         self._said = False
+        self._failure: ModelError | None = None
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        body = self._body(frame.data)
+        if self._failure is not None:
+            raise self._failure
         events: list[StreamEvent] = []
+        try:
+            for body in self._bodies(frame.data):
+                self._read_body(body, events)
+        except ModelError as error:
+            if not events:
+                raise
+            # An array may hold pieces of an answer before its error: they are handed out, and then it is raised.
+            self._failure = error
+        return events
+
+    def _read_body(self, body: Mapping[str, Any], events: list[StreamEvent]) -> None:
         if not self._started:
             self._started = True
             self._seed = str(body.get("responseId", ""))
@@ -127,24 +140,26 @@ class GeminiStreamDecoder:
             if usage != self._usage:
                 self._usage = usage
                 events.append(UsageUpdate(usage))
-        return events
 
-    def _body(self, data: bytes) -> Mapping[str, Any]:
+    def _bodies(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        """
+        Read a frame. A route that does not know `alt=sse` answers with the whole stream as one array, and errors are
+        wrapped in one too.
+        """
         try:
-            body = wire_json.decode(data)
+            decoded = wire_json.decode(data)
         except ValueError as error:
             msg = f"the answer is not JSON: {error}"
             raise ProtocolError(msg) from None
-        if isinstance(body, list):
-            # Some routes wrap the answer, and errors above all, into a list.
-            body = body[0] if len(body) == 1 else {"candidates": None}
-        if not isinstance(body, Mapping):
-            msg = "the answer is no JSON object"
-            raise ProtocolError(msg)
-        if "error" in body:
-            status = body["error"].get("code") if isinstance(body["error"], Mapping) else None
-            raise decode_error(HttpResponse(status if isinstance(status, int) else 500, Headers(), data))
-        return body
+        for body in decoded if isinstance(decoded, list) else (decoded,):
+            if not isinstance(body, Mapping):
+                msg = "the answer is no JSON object"
+                raise ProtocolError(msg)
+            if "error" in body:
+                status = body["error"].get("code") if isinstance(body["error"], Mapping) else None
+                status = status if isinstance(status, int) else 500
+                raise decode_error(HttpResponse(status, Headers(), wire_json.encode(body)))
+            yield body
 
     def _next(self, kind: type | None) -> int:
         self._part += 1
@@ -215,6 +230,8 @@ class GeminiStreamDecoder:
         )
 
     def finish(self) -> Sequence[StreamEvent]:
+        if self._failure is not None:
+            raise self._failure
         if not self._started:
             msg = "the stream ended before its first event"
             raise EmptyResponse(msg)

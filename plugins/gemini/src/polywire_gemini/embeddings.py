@@ -58,6 +58,8 @@ class GeminiEmbeddingCodec:
 
     def decode(self, response: HttpResponse, encoded: Encoded) -> EmbeddingResponse:
         body = wire_json.decode_object(response.body)
+        if body is not None and "error" in body:
+            raise decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
         embeddings = None if body is None else body.get("embeddings")
         if body is None or not isinstance(embeddings, list):
             msg = "the answer holds no embeddings"
