@@ -28,23 +28,44 @@ is held until `</think>` or the end, since many templates write the opening tag 
 
 from __future__ import annotations
 
-from polywire.markup.decoding import (
-    MarkupEvents,
-    MarkupStreamDecoder,
-    apply_markup_to_response,
-    reads_markup,
-    with_markup,
-)
-from polywire.markup.forms import FORMS
-from polywire.markup.parser import MarkupParser
-from polywire.markup.pieces import CallPiece, Piece, TextPiece, ThinkingPiece
-from polywire.markup.rendering import (
-    render_tool_call,
-    render_tool_calls,
-    render_tool_instructions,
-    render_tool_result,
-)
-from polywire.markup.requesting import apply_markup_to_request, markup_form
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from polywire.markup.gate import apply_markup_to_request, apply_markup_to_response, reads_markup, with_markup
+
+if TYPE_CHECKING:
+    from polywire.markup.decoding import MarkupEvents as MarkupEvents, MarkupStreamDecoder as MarkupStreamDecoder
+    from polywire.markup.forms import FORMS as FORMS
+    from polywire.markup.parser import MarkupParser as MarkupParser
+    from polywire.markup.pieces import (
+        CallPiece as CallPiece,
+        Piece as Piece,
+        TextPiece as TextPiece,
+        ThinkingPiece as ThinkingPiece,
+    )
+    from polywire.markup.rendering import (
+        render_tool_call as render_tool_call,
+        render_tool_calls as render_tool_calls,
+        render_tool_instructions as render_tool_instructions,
+        render_tool_result as render_tool_result,
+    )
+    from polywire.markup.requesting import markup_form as markup_form
+
+_HOMES = {
+    "CallPiece": "pieces",
+    "FORMS": "forms",
+    "MarkupEvents": "decoding",
+    "MarkupParser": "parser",
+    "MarkupStreamDecoder": "decoding",
+    "Piece": "pieces",
+    "TextPiece": "pieces",
+    "ThinkingPiece": "pieces",
+    "markup_form": "requesting",
+    "render_tool_call": "rendering",
+    "render_tool_calls": "rendering",
+    "render_tool_instructions": "rendering",
+    "render_tool_result": "rendering",
+}
 
 __all__ = [
     "FORMS",
@@ -65,3 +86,12 @@ __all__ = [
     "render_tool_result",
     "with_markup",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from polywire.codec import Frame, StreamDecoder
 from polywire.contents import TextContent
@@ -27,6 +26,7 @@ from polywire.events import (
     ToolCallStart,
     events_of,
 )
+from polywire.markup.gate import Names
 from polywire.markup.parser import MarkupParser
 from polywire.markup.pieces import CallPiece, Piece, TextPiece
 from polywire.markup.requesting import DEFAULT_FORM
@@ -37,22 +37,7 @@ from polywire.responses import ChatResponse, FinishReason, Notice
 from polywire.translation.calls import generate_call_id
 from polywire.translation.finish import settle_finish_reason
 
-__all__ = ["MarkupEvents", "MarkupStreamDecoder", "apply_markup_to_response", "reads_markup", "with_markup"]
-
-
-class Names(Protocol):
-    """Maps tool names; `polywire.translation.NameMap` is one."""
-
-    def to_wire(self, name: str) -> str:
-        """Return the wire's name for a tool."""
-
-    def from_wire(self, name: str) -> str:
-        """Return the caller's name for a tool."""
-
-
-def reads_markup(profile: Profile) -> bool:
-    """Whether this profile's answers may hold thinking or calls written as text."""
-    return profile.think_tags or bool(profile.tool_markup) or profile.tool_calling == "markup"
+__all__ = ["MarkupEvents", "MarkupStreamDecoder", "read_response"]
 
 
 class _Text:
@@ -247,18 +232,11 @@ class MarkupStreamDecoder:
         return error
 
 
-def with_markup(
-    decoder: StreamDecoder, profile: Profile, request: ChatRequest | None = None, names: Names | None = None
-) -> StreamDecoder:
-    """Return a decoder that also reads the markup of this profile; the decoder itself where there is none."""
-    return MarkupStreamDecoder(decoder, profile, request, names) if reads_markup(profile) else decoder
-
-
-def apply_markup_to_response(
+def read_response(
     response: ChatResponse, profile: Profile, request: ChatRequest | None = None, names: Names | None = None
 ) -> ChatResponse:
-    """Return a whole answer with its markup read: the same that the stream gives. Without markup it comes back as it is."""
-    if not reads_markup(profile) or not any(isinstance(part, TextContent) for part in response.message.parts):
+    """Return a whole answer with its markup read; see `polywire.markup.gate.apply_markup_to_response`."""
+    if not any(isinstance(part, TextContent) for part in response.message.parts):
         return response
     collector = ResponseCollector()
     collector.add_all(MarkupEvents(profile, request, names).transform(events_of(response)))

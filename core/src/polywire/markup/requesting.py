@@ -13,7 +13,7 @@ from polywire.profiles import Profile
 from polywire.requests import ChatRequest, ToolSpecification
 from polywire.responses import Notice
 
-__all__ = ["DEFAULT_FORM", "apply_markup_to_request", "markup_form"]
+__all__ = ["DEFAULT_FORM", "markup_form", "written_request"]
 
 DEFAULT_FORM = "hermes"
 """The form for a model without tool support of which nothing more is known."""
@@ -26,21 +26,8 @@ def markup_form(profile: Profile) -> str | None:
     return profile.tool_markup[0] if profile.tool_markup else DEFAULT_FORM
 
 
-def apply_markup_to_request(request: ChatRequest, profile: Profile) -> tuple[ChatRequest, tuple[Notice, ...]]:
-    """
-    Write tools, calls, results and thinking as text where the profile says that the model has them only so.
-
-    With `tool_calling = "markup"` the tools go into the system text, and earlier calls and results into the assistant's
-    and the user's text, in the profile's first form. With `think_tags` and `reasoning_echo`, earlier thinking goes back
-    between its tags. With `"native"` tools the request stays as it is, also where calls were read from text: the
-    endpoint's own template writes them.
-
-    Returns:
-        the request (the same object where nothing had to change) and the notices.
-
-    Raises:
-        UnsupportedByModel: a tool of a vendor's own is offered, which no text can stand for.
-    """
+def written_request(request: ChatRequest, profile: Profile) -> tuple[ChatRequest, tuple[Notice, ...]]:
+    """Write a request as text; see `polywire.markup.gate.apply_markup_to_request`."""
     form = markup_form(profile)
     thinking = profile.think_tags and profile.reasoning_field is None and profile.reasoning_echo != "never"
     if form is None and not thinking:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from polywire.embeddings import EmbeddingModel
-from polywire.media_models import ImageModel, SpeechModel
 from polywire.models import ChatModel
 from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
 from polywire.profiles import ProfileTable
 from polywire_openai.codec import OpenAIChatCodec
-from polywire_openai.embeddings import OpenAIEmbeddingCodec
-from polywire_openai.media import OpenAIImageCodec, OpenAISpeechCodec
 from polywire_openai.profiles import COMPATIBLE_PROFILES, OPENAI_PROFILES
-from polywire_openai.wire import OpenAIWire
+
+if TYPE_CHECKING:
+    from polywire.codec import Wire
+    from polywire.embeddings import EmbeddingModel
+    from polywire.media_models import ImageModel, SpeechModel
+
+# What only some models need is imported when one of them is built: it is a tenth of the time to a first answer.
 
 __all__ = ["DEFAULT_BASE_URL", "PROVIDER", "OpenAISettings", "polywire_provider"]
 
@@ -72,6 +74,8 @@ def build_chat(context: BuildContext) -> ChatModel:
 
 def build_embedding(context: BuildContext) -> EmbeddingModel:
     """Build the embedding model that a settings file names."""
+    from polywire_openai.embeddings import OpenAIEmbeddingCodec
+
     settings: OpenAISettings = context.settings
     # Not every compatible endpoint knows base64, and each has limits of its own.
     own = profiles_for(settings) is OPENAI_PROFILES
@@ -81,14 +85,25 @@ def build_embedding(context: BuildContext) -> EmbeddingModel:
 
 def build_image(context: BuildContext) -> ImageModel:
     """Build the model for pictures that a settings file names."""
+    from polywire_openai.media import OpenAIImageCodec
+
     codec = OpenAIImageCodec(headers=_headers(context.settings))
     return context.http_image_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
 
 
 def build_speech(context: BuildContext) -> SpeechModel:
     """Build the model that speaks, which a settings file names."""
+    from polywire_openai.media import OpenAISpeechCodec
+
     codec = OpenAISpeechCodec(headers=_headers(context.settings))
     return context.http_speech_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
+
+
+def wires() -> tuple[Wire, ...]:
+    """Return the dialects, for conversion."""
+    from polywire_openai.wire import OpenAIWire
+
+    return (OpenAIWire(),)
 
 
 PROVIDER = Provider(
@@ -99,7 +114,7 @@ PROVIDER = Provider(
     build_embedding=build_embedding,
     build_image=build_image,
     build_speech=build_speech,
-    wires=lambda: (OpenAIWire(),),
+    wires=wires,
     profiles=OPENAI_PROFILES,
     variables={
         "api_key": ("OPENAI_API_KEY",),
