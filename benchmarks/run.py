@@ -55,7 +55,11 @@ def run(arguments: list[str], cpu: int | None) -> str:
         if cpu is not None:
             os.sched_setaffinity(0, {cpu})
 
-    done = subprocess.run(arguments, capture_output=True, text=True, cwd=HERE, preexec_fn=pin, check=False)
+    # With bytecode, as installed packages have it: a checkout under PYTHONDONTWRITEBYTECODE compiles itself every time.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, cwd=HERE, preexec_fn=pin, check=False, env=environment
+    )
     if done.returncode:
         sys.exit(f"{' '.join(arguments[:4])} failed:\n{done.stderr}")
     return done.stdout

@@ -151,7 +151,7 @@ def check_number(name: str, value: Any, *, whole: bool = False) -> None:
     if isinstance(value, bool) or not isinstance(value, allowed):
         msg = f"{name} must be {'an int' if whole else 'a number'}, not {type(value).__name__}"
         raise TypeError(msg)
-    if name.endswith("tokens") and value < 0:
+    if name.endswith("tokens") and isinstance(value, int) and value < 0:
         msg = f"{name} must not be negative, not {value}"
         raise ValueError(msg)
 
