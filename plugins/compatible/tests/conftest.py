@@ -59,6 +59,7 @@ def send() -> Callable[..., Sent]:
         messages: str | Sequence[Message] = "q",
         *,
         model: str = "m",
+        asked_model: str | None = None,
         settings: dict[str, Any] | None = None,
         **parameters: Any,
     ) -> Sent:
@@ -67,7 +68,7 @@ def send() -> Callable[..., Sent]:
         if name in {"azure-openai", "openai-compatible"}:
             table.setdefault("base_url", "https://res.openai.azure.com")
         chat = build(name, transport, model, **{key: value for key, value in table.items() if value is not None})
-        request = ChatRequest(messages, ChatRequestParameters(**parameters))
+        request = ChatRequest(messages, ChatRequestParameters(model=asked_model, **parameters))
         response = chat.chat(request)
         sent = transport.requests[0]
         return Sent(sent.url, dict(sent.request.headers), json.loads(sent.request.body), response.notices)

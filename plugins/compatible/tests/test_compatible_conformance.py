@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polywire.auth import HeaderAuth
+from polywire.auth import BearerAuth, HeaderAuth
+from polywire.codec import Auth
 from polywire.testing import CodecUnderTest, check_rule, load_recordings
 from polywire.testing.conformance.rules import RULES
 from polywire_compatible import ROWS
@@ -40,13 +41,16 @@ EXCEPTIONS = {("lm-studio", "wire-response-round-trip"): _TAGS, ("lm-studio", "u
 
 def subject(name: str) -> CodecUnderTest:
     row = ROWS[name]
-    header = row.key_header
+
+    def auth(key: str) -> Auth:
+        return BearerAuth(key) if row.key_header is None else HeaderAuth(row.key_header, key)
+
     return CodecUnderTest(
         codec=OpenAIChatCodec(row.profiles(), path=row.path),
         model=MODELS[name],
         wire=OpenAIWire(row.profiles()),
         recordings=load_recordings(RECORDINGS / name),
-        **({} if header is None else {"auth": lambda key: HeaderAuth(header, key)}),
+        auth=auth,
     )
 
 

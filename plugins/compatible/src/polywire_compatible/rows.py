@@ -307,9 +307,7 @@ _ROWS = (
             "reasoning_parameter": "thinking_budget",
             "stream_usage": False,
         },
-        rules=(
-            _rule("*gpt-oss*", "vendor documentation: no other word is taken", efforts=("low", "medium", "high")),
-        ),
+        rules=(_rule("*gpt-oss*", "vendor documentation: no other word is taken", efforts=("low", "medium", "high")),),
     ),
     Row(
         name="azure-openai",
