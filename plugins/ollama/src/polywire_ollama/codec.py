@@ -111,7 +111,9 @@ class OllamaCodec:
             elif choice is None or not choice.names or tool.name in choice.names:
                 lowered = lower_schema(tool.parameters, dialect, subject=f"tools.{tool.name}")
                 notices += lowered.notices
-                function: dict[str, Any] = {"name": tool.name, "parameters": lowered.schema}
+                # Templates look at the properties, so that they must be there.
+                parameters_schema = {"type": "object", "properties": {}, **lowered.schema}
+                function: dict[str, Any] = {"name": tool.name, "parameters": parameters_schema}
                 if tool.description is not None:
                     function["description"] = tool.description
                 tools.append({"type": "function", "function": function})
