@@ -32,7 +32,7 @@ class GeminiEmbeddingCodec:
 
     wire = WIRE
     max_inputs = 100
-    max_batch_bytes = None
+    max_batch_bytes: int | None = None
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
         model = (request.model or "").removeprefix("models/")

@@ -21,7 +21,7 @@ class OllamaEmbeddingCodec:
 
     wire = WIRE
     max_inputs = 512  # the server states no limit; a bound keeps one request's answer to a few megabytes
-    max_batch_bytes = None
+    max_batch_bytes: int | None = None
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
         body: dict[str, Any] = {"model": request.model, "input": list(request.inputs)}
