@@ -37,7 +37,7 @@ class Refusal:
 
 
 BeforeCall: TypeAlias = Callable[
-    [ToolCall, Tool], "Approval | Refusal | bool | Awaitable[Approval | Refusal | bool | None] | None"
+    [ToolCall, Tool[..., Any]], "Approval | Refusal | bool | Awaitable[Approval | Refusal | bool | None] | None"
 ]
 """
 Asked before each call that would run, in call order; sync or async. `True` and `False` are the short forms. `None` is no
@@ -45,7 +45,7 @@ opinion: it lets an ordinary tool run, and is no approval for one that requires 
 """
 
 
-def read_decision(decision: Any, tool: Tool) -> Approval | Refusal:
+def read_decision(decision: Any, tool: Tool[..., Any]) -> Approval | Refusal:
     """
     Read what a hook returned.
 

@@ -36,7 +36,7 @@ class Ready:
     """A call that may run."""
 
     call: ToolCall
-    tool: Tool
+    tool: Tool[..., Any]
     round: int
     arguments: dict[str, Any]
     positional: list[Any]
@@ -59,7 +59,7 @@ class CallDesk:
         mark: whether results are marked as data.
     """
 
-    tools: dict[str, Tool]
+    tools: dict[str, Tool[..., Any]]
     context: Any
     before_call: BeforeCall | None
     on_arguments_error: ErrorHandler | None
@@ -103,7 +103,7 @@ class CallDesk:
         timeout = self.timeout if tool.timeout is None else tool.timeout
         return Ready(call, tool, round, arguments, positional, keywords, timeout)
 
-    def _tool(self, call: ToolCall) -> Tool:
+    def _tool(self, call: ToolCall) -> Tool[..., Any]:
         tool = self.tools.get(call.name)
         if tool is None:
             available = ", ".join(sorted(self.tools)) or "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from polywire.contents import CacheMark
 from polywire.errors import InvalidToolArguments
@@ -13,6 +13,9 @@ from polywire.tools.context import ToolContext
 from polywire.tools.functions import FunctionInterface, interface_of
 
 __all__ = ["ReturnBehavior", "Tool", "as_tools", "tool"]
+
+ParametersT = ParamSpec("ParametersT")
+ReturnT = TypeVar("ReturnT")
 
 ReturnBehavior: TypeAlias = Literal["to_model", "immediate", "immediate_if_last"]
 """
@@ -24,7 +27,7 @@ model is always asked again.
 _BEHAVIORS = ("to_model", "immediate", "immediate_if_last")
 
 
-class Tool:
+class Tool(Generic[ParametersT, ReturnT]):
     """
     A function that a model may call. Made by `@tool`; still callable as the function it is.
 
@@ -43,7 +46,7 @@ class Tool:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[ParametersT, ReturnT],
         specification: ToolSpecification | None = None,
         *,
         name: str | None = None,
@@ -91,16 +94,16 @@ class Tool:
     def __repr__(self) -> str:
         return f"Tool({getattr(self.function, '__name__', self.function)!r})"
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, *arguments: ParametersT.args, **keywords: ParametersT.kwargs) -> ReturnT:
         """Call the function, as if it were no tool."""
         return self.function(*arguments, **keywords)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool[..., ReturnT]:
         """Bind a method that is a tool to its instance."""
         descriptor = self.function
         if instance is None and not isinstance(descriptor, (staticmethod, classmethod)):
             return self
-        bound = object.__new__(Tool)
+        bound: Tool[..., ReturnT] = object.__new__(Tool)
         for slot in Tool.__slots__:
             if not slot.startswith("__"):
                 setattr(bound, slot, getattr(self, slot))
@@ -167,7 +170,7 @@ def _takes_two(function: Callable[..., Any]) -> bool:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[ParametersT, ReturnT], /) -> Tool[ParametersT, ReturnT]: ...
 @overload
 def tool(
     function: str | None = None,
@@ -182,7 +185,7 @@ def tool(
     requires_approval: bool = False,
     timeout: float | None = None,
     max_result_characters: int | None = None,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> Callable[[Callable[ParametersT, ReturnT]], Tool[ParametersT, ReturnT]]: ...
 def tool(function: Any = None, /, **options: Any) -> Any:
     """
     Make a tool of a function or method: `@tool`, or `@tool(name=…, requires_approval=True, …)`.
@@ -198,7 +201,7 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     return Tool(function, **options)
 
 
-def as_tools(item: Any) -> list[Tool]:
+def as_tools(item: Any) -> list[Tool[..., Any]]:
     """
     Return the tools that an item stands for.
 
@@ -235,7 +238,7 @@ def as_tools(item: Any) -> list[Tool]:
     raise TypeError(msg)
 
 
-def _marked(item: Any) -> list[Tool]:
+def _marked(item: Any) -> list[Tool[..., Any]]:
     """Return what is marked `@tool` in an instance, class or module, in the order of definition, base classes first."""
     names: dict[str, None] = {}
     if inspect.ismodule(item):

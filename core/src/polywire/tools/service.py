@@ -83,7 +83,7 @@ class ToolService:
         if max_result_characters is not None and max_result_characters < 0:
             msg = f"max_result_characters must not be negative, not {max_result_characters}"
             raise ValueError(msg)
-        self._tools: dict[str, Tool] = {}
+        self._tools: dict[str, Tool[..., Any]] = {}
         self._max_round_trips = max_round_trips
         self._parallel = _SIDE_BY_SIDE if parallel is True else max(1, int(parallel))
         self._timeout = timeout
@@ -115,7 +115,7 @@ class ToolService:
                 self._tools[name] = each
 
     @property
-    def tools(self) -> tuple[Tool, ...]:
+    def tools(self) -> tuple[Tool[..., Any], ...]:
         """The tools, in the order they were added."""
         return tuple(self._tools.values())
 
