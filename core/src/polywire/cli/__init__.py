@@ -6,6 +6,9 @@ The command `polywire` (extra `polywire[cli]`).
     polywire models                            what the settings file offers
     polywire check                             is the file right, and (--live) do the models answer?
     polywire convert --from A --to B FILE      one wire's JSON as another's
+    polywire probe MODEL                       what an endpoint really does, as a profile for the settings file
+    polywire record MODEL "prompt"             what an endpoint really sends, as recordings for the tests of a plugin
+    polywire new-provider NAME                 the package of a new provider, ready to be filled in
 
 Here is only what must work without the extra; the commands are loaded when they are called.
 """

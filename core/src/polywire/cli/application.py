@@ -33,6 +33,9 @@ COMMANDS = {
     "providers": "polywire.cli.providers:providers",
     "check": "polywire.cli.check:check",
     "convert": "polywire.cli.convert:convert_command",
+    "probe": "polywire.cli.probe:probe",
+    "record": "polywire.cli.record:record",
+    "new-provider": "polywire.cli.new_provider:new_provider",
 }
 """The built-in commands: name, and where the function is."""
 
