@@ -56,6 +56,13 @@ class Reading(msgspec.Struct, kw_only=True):
         # Not the environment, which holds every key there is.
         return f"Reading({self.places.label!r}, problems={len(self.problems)})"
 
+    def __deepcopy__(self, _memo: object) -> Reading:
+        return self
+
+    def __reduce__(self) -> Any:
+        msg = "settings are not pickled: keys would be readable in the file"
+        raise TypeError(msg)
+
     def sources(self, settings_cls: type[BaseSettings]) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return what lies below the arguments, the upper first."""
         document = DocumentSource(settings_cls, self.document)
