@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from polywire.contents import AudioContent, DocumentContent, ImageContent, MediaContent, VideoContent
 from polywire.errors import UnsupportedByModel
+from polywire.messages import AiMessage, CustomMessage, Message
 from polywire.profiles import Profile
 
-__all__ = ["source_of"]
+__all__ = ["check_image_count", "source_of", "taken_sources"]
 
 
 def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["data", "url", "file_id"]:
@@ -18,7 +20,7 @@ def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["d
     Raises:
         UnsupportedByModel: the endpoint does not take this kind, source, type or size; the message names `where`.
     """
-    sources, types = _taken(content, profile)
+    sources, types = taken_sources(content, profile)
     kind = type(content).__name__.removesuffix("Content").lower()
     if not sources:
         msg = f"{where}: this model takes no {kind}"
@@ -27,7 +29,11 @@ def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["d
         "data" if content.data is not None else "url" if content.url is not None else "file_id"
     )
     if source not in sources:
-        hint = "; load the bytes and give them as data" if source == "url" and "data" in sources else ""
+        hint = (
+            "; load the bytes and give them as data (polywire.downloads.inline_media does)"
+            if source == "url" and "data" in sources
+            else ""
+        )
         msg = f"{where}: this model takes no {kind} as {source} (it takes {' or '.join(sorted(sources))}){hint}"
         raise UnsupportedByModel(msg)
     if types and content.media_type is not None and content.media_type not in types:
@@ -40,7 +46,33 @@ def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["d
     return source
 
 
-def _taken(content: MediaContent, profile: Profile) -> tuple[frozenset[str], frozenset[str]]:
+def check_image_count(messages: Sequence[Message], profile: Profile) -> None:
+    """
+    Count the pictures of a whole request, those in tool results and answers too.
+
+    Raises:
+        UnsupportedByModel: there are more than the endpoint takes; the message names the place of the first too many.
+    """
+    limit = profile.max_images
+    if limit is None:
+        return
+    count = 0
+    for position, message in enumerate(messages):
+        if isinstance(message, CustomMessage):
+            continue
+        field = "parts" if isinstance(message, AiMessage) else "contents"
+        for index, item in enumerate(getattr(message, field)):
+            if isinstance(item, ImageContent):
+                count += 1
+                if count > limit:
+                    msg = (
+                        f"messages[{position}].{field}[{index}]: this model takes at most {limit} images in one request"
+                    )
+                    raise UnsupportedByModel(msg)
+
+
+def taken_sources(content: MediaContent, profile: Profile) -> tuple[frozenset[str], frozenset[str]]:
+    """Return which sources and which media types an endpoint takes for this kind of media."""
     match content:
         case ImageContent():
             return profile.image_sources, profile.image_types

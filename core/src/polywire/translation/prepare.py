@@ -11,6 +11,7 @@ from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecificat
 from polywire.responses import Notice
 from polywire.translation.foreign import without_foreign_parts
 from polywire.translation.ids import map_call_ids
+from polywire.translation.media import check_image_count
 from polywire.translation.names import NameMap
 from polywire.translation.parallel import one_call_a_turn
 from polywire.translation.parameters import fit_parameters
@@ -53,7 +54,12 @@ def prepare(request: ChatRequest, profile: Profile, *, wire: str) -> Prepared:
 def prepare_messages(
     messages: Sequence[Message], profile: Profile, *, wire: str, parameters: ChatRequestParameters | None = None
 ) -> tuple[Sequence[Message], NameMap, list[Notice]]:
-    """Make a history fit for a profile; see `prepare`."""
+    """
+    Make a history fit for a profile; see `prepare`.
+
+    Raises:
+        UnsupportedByModel: there are more pictures than the endpoint takes.
+    """
     names = NameMap(_names(messages, parameters), profile.tool_name_pattern, profile.tool_name_length)
     notices = list(names.notices)
     messages, changed = without_foreign_parts(messages, wire)
@@ -66,6 +72,7 @@ def prepare_messages(
     if not profile.tool_result_images:
         messages, changed = media_after_results(messages)
         notices += changed
+    check_image_count(messages, profile)
     if names:
         messages = [_renamed(message, names) for message in messages]
     return messages, names, notices
