@@ -128,6 +128,12 @@ class HttpxTransport:
         if base_url is not None:
             self._key_of(base_url)
 
+    @property
+    def follow_redirects(self) -> bool:
+        """Whether redirects are followed here, by this transport or by a client that was handed in."""
+        clients = (self._client, self._async_client)
+        return self._follow_redirects or any(getattr(each, "follow_redirects", False) for each in clients)
+
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
