@@ -3,7 +3,7 @@ What has been worked out for a value that never changes, remembered on the value
 
 A conversation is sent again with every turn. Its messages never change, so what a codec wrote for one of them stays
 right [measured: a history of 200 messages is encoded in a tenth of the time]. A value remembers one thing, under one
-key, and forgets it with itself; equality, hash, pickle and copies do not see it.
+key, and what was found in it (`_facts`, see `translation.survey`), and forgets both with itself; equality, hash, pickle and copies do not see it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ __all__ = ["Remembering", "recall", "remember"]
 class Remembering:
     """A slotted value with room for one remembered thing."""
 
-    __slots__ = ("_memo",)
+    __slots__ = ("_facts", "_memo")
+    _facts: Any
     _memo: tuple[object, Any]
 
 

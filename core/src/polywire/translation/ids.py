@@ -17,7 +17,7 @@ from polywire.messages import AiMessage, AiPart, Message, ToolCall, ToolResultMe
 from polywire.profiles import Profile
 from polywire.responses import Notice
 
-__all__ = ["map_call_ids"]
+__all__ = ["map_call_ids", "must_map"]
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -26,6 +26,21 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 @lru_cache(maxsize=256)
 def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
+
+
+def must_map(turns: Sequence[tuple[int, tuple[str, ...]]], profile: Profile) -> bool:
+    """Whether any id of these turns does not fit the profile's wire as it is."""
+    whole = profile.tool_ids_unique == "conversation"
+    if profile.tool_id_pattern is not None:
+        matches = _pattern(profile.tool_id_pattern).fullmatch
+        for _, ids in turns:
+            for call_id in ids:
+                if not matches(call_id):
+                    return True
+    if whole:
+        count = sum(len(ids) for _, ids in turns)
+        return len({call_id for _, ids in turns for call_id in ids}) != count
+    return False
 
 
 def map_call_ids(messages: Sequence[Message], profile: Profile) -> tuple[Sequence[Message], list[Notice]]:

@@ -10,11 +10,11 @@ from polywire.profiles import Profile
 from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
 from polywire.responses import Notice
 from polywire.translation.foreign import without_foreign_parts
-from polywire.translation.ids import map_call_ids
-from polywire.translation.media import check_image_count
+from polywire.translation.ids import map_call_ids, must_map
 from polywire.translation.names import NameMap
 from polywire.translation.parallel import one_call_a_turn
 from polywire.translation.parameters import fit_parameters
+from polywire.translation.survey import survey
 from polywire.translation.tool_media import media_after_results
 
 __all__ = ["Prepared", "prepare", "prepare_messages"]
@@ -60,37 +60,33 @@ def prepare_messages(
     Raises:
         UnsupportedByModel: there are more pictures than the endpoint takes.
     """
-    names = NameMap(_names(messages, parameters), profile.tool_name_pattern, profile.tool_name_length)
+    found = survey(messages, wire)
+    names = NameMap([*_offered(parameters), *found.names], profile.tool_name_pattern, profile.tool_name_length)
     notices = list(names.notices)
-    messages, changed = without_foreign_parts(messages, wire)
-    notices += changed
-    messages, changed = map_call_ids(messages, profile)
-    notices += changed
-    if not profile.parallel_tool_calls:
+    changed: list[Notice] = []
+    if found.foreign:
+        messages, changed = without_foreign_parts(messages, wire)
+        notices += changed
+    if must_map(found.turns, profile):
+        messages, changed = map_call_ids(messages, profile)
+        notices += changed
+    if found.parallel and not profile.parallel_tool_calls:
         messages, changed = one_call_a_turn(messages)
         notices += changed
-    if not profile.tool_result_images:
+    if found.media_in_results and not profile.tool_result_images:
         messages, changed = media_after_results(messages)
         notices += changed
-    check_image_count(messages, profile)
     if names:
         messages = [_renamed(message, names) for message in messages]
     return messages, names, notices
 
 
-def _names(messages: Sequence[Message], parameters: ChatRequestParameters | None) -> list[str]:
-    names: list[str] = []
-    if parameters is not None:
-        names += [tool.name for tool in parameters.tools or () if isinstance(tool, ToolSpecification)]
-        if parameters.tool_choice is not None:
-            names += parameters.tool_choice.names
-    for message in messages:
-        if type(message) is AiMessage:
-            for part in message.parts:
-                if type(part) is ToolCall:
-                    names.append(part.name)
-        elif type(message) is ToolResultMessage and message.tool_name is not None:
-            names.append(message.tool_name)
+def _offered(parameters: ChatRequestParameters | None) -> list[str]:
+    if parameters is None:
+        return []
+    names = [tool.name for tool in parameters.tools or () if isinstance(tool, ToolSpecification)]
+    if parameters.tool_choice is not None:
+        names += parameters.tool_choice.names
     return names
 
 
