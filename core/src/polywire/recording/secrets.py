@@ -16,6 +16,7 @@ PIECE = 8
 """So many characters in a row that are the same as in a key are a piece of it."""
 _END = 4
 """And so many at the edge of a key, where they stand beside asterisks or dots: as some vendors show a key."""
+_MASK = r"(?:[*•.]{2,}|…)"
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|signature|credential", re.IGNORECASE)
 _NOT_SECRET = re.compile(r"(bearer|basic|token)$", re.IGNORECASE)
 
@@ -67,6 +68,6 @@ def find_secret(text: str, secrets: Iterable[str]) -> str | None:
             if any(form[at : at + size] in text for at in range(len(form) - size + 1)):
                 return "a key, or a piece of one, stands in it"
         start, end = re.escape(secret[:_END]), re.escape(secret[-_END:])
-        if re.search(rf"[*•.…]{{2,}}\s*{end}|{start}\s*[*•.…]{{2,}}", text):
+        if re.search(rf"{_MASK}[\w-]{{0,12}}{end}|{start}[\w-]{{0,12}}{_MASK}", text):
             return "the edge of a key stands in it, the rest of it masked"
     return None
