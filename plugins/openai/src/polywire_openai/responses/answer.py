@@ -1,0 +1,358 @@
+"""
+An answer, read event by event: the one set of functions for plain bodies and for streams.
+
+A plain answer is read as a stream that has only its last event, so that both give the same response. Where an item is
+told as it grows, its parts are told so too; what counts in the end is the item as it was completed. A part's number is
+made of its item's place in the answer and its own in the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from polywire.contents import OpaqueContent, TextContent, ThinkingContent
+from polywire.events import (
+    NoticeAdded,
+    PartEnd,
+    ResponseEnd,
+    ResponseStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageUpdate,
+)
+from polywire.messages import AiPart, Origin, ToolCall
+from polywire.responses import FinishReason, Notice
+from polywire.translation.finish import settle_finish_reason
+from polywire_openai.reading import Reading
+from polywire_openai.responses.errors import error_inside, find_error
+from polywire_openai.responses.fields import FUNCTION_CALL, MESSAGE, REASONING, WIRE, own_extras
+from polywire_openai.responses.items import JOINT, is_refusal, parts_of_item
+from polywire_openai.responses.usage import usage_details
+from polywire_openai.usage import decode_usage
+
+__all__ = ["PARTS_OF_AN_ITEM", "AnswerReader"]
+
+PARTS_OF_AN_ITEM = 1000
+"""So far apart are the numbers of the first parts of two items."""
+
+_NOT_METADATA = frozenset({"output", "usage", "error", "object", "created_at", "status", "obfuscation"})
+_INCOMPLETE = {
+    "max_output_tokens": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+}
+_STATUSES = {
+    "completed": FinishReason.STOP,
+    "queued": FinishReason.PAUSE,
+    "in_progress": FinishReason.PAUSE,
+}
+_TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+
+
+class _Item:
+    """One item of the answer, as far as it has come."""
+
+    __slots__ = ("annotations", "item", "said", "started")
+
+    def __init__(self, item: dict[str, Any]) -> None:
+        self.item = item
+        self.said: dict[int, list[str]] = {}
+        self.annotations: dict[int, list[Any]] = {}
+        self.started = False
+
+
+class AnswerReader:
+    """
+    Reads one answer.
+
+    Attributes:
+        seen: whether there was any event.
+        ended: whether the event came with which every answer ends.
+    """
+
+    def __init__(self, reading: Reading, origin: Origin | None = None) -> None:
+        self._reading = reading
+        self._origin = origin
+        self._metadata: dict[str, Any] = {}
+        self._usage: Mapping[str, Any] = {}
+        self._open: dict[int, _Item] = {}
+        self._closed: dict[int, list[tuple[int, AiPart]]] = {}
+        self._status: str | None = None
+        self._reason: str | None = None
+        self.seen = False
+        self.ended = False
+        self._handlers: Mapping[str, Callable[[Mapping[str, Any], list[StreamEvent]], None]] = {
+            "response.output_item.added": self._added,
+            "response.output_item.done": self._done,
+            "response.output_text.delta": self._text_delta,
+            "response.refusal.delta": self._refusal_delta,
+            "response.output_text.annotation.added": self._annotation,
+            "response.function_call_arguments.delta": self._arguments_delta,
+            "response.reasoning_summary_text.delta": self._summary_delta,
+            "response.reasoning_text.delta": self._reasoning_delta,
+        }
+
+    # Events
+
+    def read(self, payload: Mapping[str, Any]) -> list[StreamEvent]:
+        """
+        Read one event. One of an unknown type says nothing.
+
+        Raises:
+            ModelError: it is, or holds, an error.
+        """
+        kind = payload.get("type")
+        error = find_error(payload) if not isinstance(kind, str) or kind in {"error", "response.failed"} else None
+        if error is not None:
+            raise error_inside(error)
+        events: list[StreamEvent] = []
+        handler = self._handlers.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            self._start(events)
+            handler(payload, events)
+        elif isinstance(kind, str) and isinstance(payload.get("response"), Mapping):
+            self._snapshot(payload["response"])
+            self._start(events)
+            if kind in _TERMINAL:
+                self.complete(payload["response"], events)
+        return events
+
+    def read_whole(self, response: Mapping[str, Any]) -> list[StreamEvent]:
+        """Read a response body."""
+        events: list[StreamEvent] = []
+        self._snapshot(response)
+        self._start(events)
+        self.complete(response, events)
+        return events
+
+    def _start(self, events: list[StreamEvent]) -> None:
+        if not self.seen:
+            self.seen = True
+            events.append(ResponseStart(dict(self._metadata), self._origin_here()))
+
+    def _origin_here(self) -> Origin:
+        if self._origin is not None and self._origin.model is not None:
+            return self._origin
+        model = self._metadata.get("model")
+        provider = self._origin.provider if self._origin is not None else None
+        return Origin(WIRE, provider, model if isinstance(model, str) else None)
+
+    def _snapshot(self, response: Mapping[str, Any]) -> None:
+        metadata = self._metadata
+        for key, value in response.items():
+            if value is None or key in _NOT_METADATA:
+                continue
+            metadata[key] = value
+        if isinstance(kind := response.get("object"), str):
+            metadata["type"] = kind
+        if created := response.get("created_at"):
+            metadata["created"] = created
+        if isinstance(usage := response.get("usage"), Mapping):
+            self._usage = usage
+
+    # Items that grow
+
+    def _item_at(self, payload: Mapping[str, Any], kind: str) -> tuple[_Item, int]:
+        index = payload.get("output_index")
+        index = index if isinstance(index, int) else max(self._open, default=0)
+        item = self._open.get(index)
+        if item is None:
+            item = self._open[index] = _Item({"type": kind})
+        return item, index * PARTS_OF_AN_ITEM
+
+    def _added(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        item = payload.get("item")
+        if not isinstance(item, Mapping):
+            return
+        index = payload.get("output_index")
+        index = index if isinstance(index, int) else len(self._open)
+        state = self._open[index] = _Item(dict(item))
+        name, call_id = item.get("name"), item.get("call_id")
+        if (
+            item.get("type") == FUNCTION_CALL
+            and isinstance(name, str)
+            and name
+            and isinstance(call_id, str)
+            and call_id
+        ):
+            state.started = True
+            events.append(ToolCallStart(call_id, self._reading.names.from_wire(name), index * PARTS_OF_AN_ITEM))
+
+    @staticmethod
+    def _say(state: _Item, place: int, text: str) -> None:
+        state.said.setdefault(place, []).append(text)
+
+    def _text_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        text = payload.get("delta")
+        if not isinstance(text, str) or not text:
+            return
+        state, part = self._item_at(payload, MESSAGE)
+        place = payload.get("content_index") or 0
+        self._say(state, place, text)
+        events.append(TextDelta(text, part + place))
+
+    def _refusal_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        state, _ = self._item_at(payload, MESSAGE)
+        state.item.setdefault("refusals", set()).add(payload.get("content_index") or 0)
+        self._text_delta(payload, events)
+
+    def _annotation(self, payload: Mapping[str, Any], _: list[StreamEvent]) -> None:
+        state, _part = self._item_at(payload, MESSAGE)
+        if payload.get("annotation") is not None:
+            state.annotations.setdefault(payload.get("content_index") or 0, []).append(payload["annotation"])
+
+    def _arguments_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        text = payload.get("delta")
+        if not isinstance(text, str) or not text:
+            return
+        state, part = self._item_at(payload, FUNCTION_CALL)
+        self._say(state, 0, text)
+        if state.started:
+            events.append(ToolCallDelta(text, part))
+
+    def _summary_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        self._think(payload, payload.get("summary_index") or 0, events)
+
+    def _reasoning_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        # What is said in full comes after all that is said in short.
+        self._think(payload, PARTS_OF_AN_ITEM + (payload.get("content_index") or 0), events)
+
+    def _think(self, payload: Mapping[str, Any], place: int, events: list[StreamEvent]) -> None:
+        text = payload.get("delta")
+        if not isinstance(text, str) or not text:
+            return
+        state, part = self._item_at(payload, REASONING)
+        joint = JOINT if state.said and place not in state.said else ""
+        self._say(state, place, text)
+        events.append(ThinkingDelta(joint + text, part))
+
+    def _done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        item, index = payload.get("item"), payload.get("output_index")
+        if isinstance(item, Mapping):
+            self._close(index if isinstance(index, int) else len(self._closed), item, events, cut=False)
+
+    # Items that are complete
+
+    def _close(self, index: int, item: Mapping[str, Any], events: list[StreamEvent], *, cut: bool) -> None:
+        if index in self._closed:
+            return
+        state = self._open.pop(index, None) or _Item({})
+        for place, annotations in state.annotations.items():
+            item = _with_annotations(item, place, annotations)
+        seed = str(self._metadata.get("id") or "")
+        parts = parts_of_item(item, self._reading, seed=seed, index=index, cut=cut)
+        self._closed[index] = parts
+        for place, value in parts:
+            self._end_part(index * PARTS_OF_AN_ITEM + place, value, state, place, events)
+
+    def _end_part(self, part: int, value: AiPart, state: _Item, place: int, events: list[StreamEvent]) -> None:
+        match value:
+            case TextContent():
+                if place not in state.said and value.text:
+                    events.append(TextDelta(value.text, part))
+                if value.extras or not value.text or "".join(state.said.get(place, ())) != value.text:
+                    events.append(PartEnd(value, part))
+            case ThinkingContent():
+                if not state.said and value.text:
+                    events.append(ThinkingDelta(value.text, part))
+                events.append(PartEnd(value, part))
+            case ToolCall():
+                if not state.started:
+                    events.append(ToolCallStart(value.id, value.name, part))
+                if (not state.started or not state.said) and value.arguments:
+                    events.append(ToolCallDelta(value.arguments, part))
+                events.append(ToolCallEnd(value, part))
+            case _:
+                events.append(PartEnd(value, part))
+
+    def complete(self, response: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        """Read the response with which the answer ends: what it holds counts where an item was not told before."""
+        self.ended = True
+        self._status = response.get("status") if isinstance(response.get("status"), str) else None
+        details = response.get("incomplete_details")
+        if isinstance(details, Mapping) and isinstance(details.get("reason"), str):
+            self._reason = details["reason"]
+        cut = self._status == "incomplete" or self._reason is not None
+        output = response.get("output")
+        for index, item in enumerate(output if isinstance(output, (list, tuple)) else ()):
+            if isinstance(item, Mapping):
+                self._close(index, item, events, cut=cut)
+        for index in sorted(self._open):
+            self._close(index, self._grown(self._open[index]), events, cut=cut)
+            told = f"item {index} of the answer was not told as complete; it is read from its pieces"
+            events.append(NoticeAdded(Notice("repaired", "stream", told)))
+        if self._usage:
+            events.append(UsageUpdate(decode_usage(self._usage)))
+
+    @staticmethod
+    def _grown(state: _Item) -> dict[str, Any]:
+        item, said = state.item, {place: "".join(texts) for place, texts in sorted(state.said.items())}
+        refusals = item.pop("refusals", set())
+        match item.get("type", MESSAGE):
+            case "message":
+                content = [
+                    {"type": "refusal", "refusal": text} if place in refusals else {"type": "output_text", "text": text}
+                    for place, text in said.items()
+                ]
+                return {**item, "status": "completed", "content": content}
+            case "function_call" if said:
+                return {**item, "arguments": said[0]}
+            case "reasoning" if said:
+                short = [text for place, text in said.items() if place < PARTS_OF_AN_ITEM]
+                full = [text for place, text in said.items() if place >= PARTS_OF_AN_ITEM]
+                grown = {**item, "summary": [{"type": "summary_text", "text": text} for text in short]}
+                # The seal that came at the beginning may be incomplete.
+                grown.pop("encrypted_content", None)
+                return (
+                    {**grown, "content": [{"type": "reasoning_text", "text": text} for text in full]} if full else grown
+                )
+        return item
+
+    def finish(self) -> list[StreamEvent]:
+        """The answer is over: return its last event."""
+        metadata = self._metadata
+        raw = self._reason or self._status
+        if raw is not None:
+            metadata["raw_finish_reason"] = raw
+        if details := usage_details(self._usage):
+            metadata["usage_details"] = details
+        parts = [part for index in sorted(self._closed) for _, part in self._closed[index]]
+        return [ResponseEnd(self._finish_reason(parts), metadata)]
+
+    def _finish_reason(self, parts: list[AiPart]) -> FinishReason:
+        if self._reason is not None:
+            return _INCOMPLETE.get(self._reason, FinishReason.OTHER)
+        reason = _STATUSES.get(self._status or "completed", FinishReason.OTHER)
+        if reason is not FinishReason.STOP:
+            return reason
+        if any(type(part) is ToolCall for part in parts):
+            return settle_finish_reason(FinishReason.STOP, has_calls=True)
+        if any(type(part) is OpaqueContent and part.data.get("type") == "mcp_approval_request" for part in parts):
+            return FinishReason.PAUSE
+        last = next((part for part in reversed(parts) if type(part) is TextContent), None)
+        if last is None:
+            return FinishReason.STOP
+        # A refusal is a part of the last message, whose parts share its id.
+        identity = own_extras(last.extras).get("id")
+        declined = is_refusal(last) or any(
+            is_refusal(part) and identity is not None and own_extras(part.extras).get("id") == identity  # type: ignore[union-attr]
+            for part in parts
+        )
+        return FinishReason.REFUSAL if declined else FinishReason.STOP
+
+
+def _with_annotations(item: Mapping[str, Any], place: int, annotations: list[Any]) -> Mapping[str, Any]:
+    """Put annotations that were only told on their own into the part that they are about."""
+    content = item.get("content")
+    if not isinstance(content, (list, tuple)) or place >= len(content) or not isinstance(content[place], Mapping):
+        return item
+    if content[place].get("annotations"):
+        return item
+    filled = list(content)
+    filled[place] = {**content[place], "annotations": annotations}
+    return {**item, "content": filled}
