@@ -21,7 +21,7 @@ from polywire.transport import HttpxTransport
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 PUBLIC = "93.184.216.34"
-Inline = Callable[..., tuple[Message, ...]]
+Inline = Callable[..., tuple[Any, ...]]
 
 
 def resolver(*addresses: str, **hosts: str) -> Callable[[str, int], Sequence[str]]:

@@ -10,11 +10,12 @@ import pytest
 
 from polywire.contents import AudioContent, ImageContent
 from polywire.embeddings import EmbeddingModel, EmbeddingRequest, EmbeddingResponse
-from polywire.errors import BadRequest, ModelTimeout, Overloaded, RateLimited
+from polywire.errors import BadRequest, ModelTimeout, Overloaded, RateLimited, SettingsError
 from polywire.media_models import ImageModel, ImageRequest, ImageResponse, SpeechModel, SpeechRequest, SpeechResponse
-from polywire.models import ModelInformation
+from polywire.models import ChatModel, ModelInformation
 from polywire.policy import (
     DeadlinePolicy,
+    FallbackPolicy,
     LimitPolicy,
     PolicyEmbeddingModel,
     PolicyImageModel,
@@ -235,6 +236,14 @@ def test_pictures_and_speech_are_retried_likewise(world: World) -> None:
     assert speech.speak("hello").audio.data == b"x"
     assert len(asyncio.run(pictures.agenerate("a cat", count=2)).images) == 2
     assert world.slept == [1.0]
+
+
+def test_a_fallback_is_refused_because_its_answer_would_not_fit(world: World) -> None:
+    spare = ChatModel.from_function(lambda request: "hello")
+    fallback = FallbackPolicy({"spare": spare}, runtime=world.runtime())
+
+    with pytest.raises(SettingsError, match="fallbacks are for chat models"):
+        PolicyEmbeddingModel(Scripted(world), [fallback], runtime=world.runtime())
 
 
 def test_closing_closes_the_model_inside(world: World) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from polywire import LlmFactory
 from polywire.codec import Encoded, Frame, Headers, HttpRequest, HttpResponse
+from polywire.contents import TextContent
 from polywire.errors import (
     AuthenticationFailed,
     ConnectionFailed,
@@ -120,7 +121,9 @@ def test_thoughts_are_apart_and_a_late_signature_is_kept_on_its_own_part() -> No
     for pieces in every_way(stream):
         response = read(pieces)
         assert (response.thinking, response.text) == ("Consider", "Hello")
-        assert response.message.parts[-1].extras == {"gemini": {"part": {"thoughtSignature": "CiQB"}}}
+        last = response.message.parts[-1]
+        assert isinstance(last, TextContent)
+        assert last.extras == {"gemini": {"part": {"thoughtSignature": "CiQB"}}}
 
 
 @pytest.mark.parametrize("cut", range(len(WITHOUT_CONTENT)))
@@ -201,7 +204,8 @@ BLOCKED = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promp
 )
 def test_a_blocked_prompt_is_a_filter_error_with_its_reason_and_never_retried(reason: str) -> None:
     body = {**BLOCKED, "promptFeedback": {"blockReason": reason}}
-    for ask in (lambda: plain(body), lambda: read([sse(body)])):
+    asks: list[Callable[[], ChatResponse]] = [lambda: plain(body), lambda: read([sse(body)])]
+    for ask in asks:
         with pytest.raises(ContentFiltered, match=reason) as caught:
             ask()
         assert not caught.value.retryable

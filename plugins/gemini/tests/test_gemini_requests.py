@@ -344,7 +344,7 @@ def test_the_results_of_a_turn_stand_together_right_after_it(count: int) -> None
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "plain", '{"a": 1}'])
 def test_a_result_is_an_object_whatever_the_tool_said(text: str) -> None:
-    history = [
+    history: list[Message] = [
         UserMessage("a"),
         AiMessage(ToolCall("f1", "w", "{}", "gemini")),
         ToolResultMessage("f1", "w", text),

@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from polywire.embeddings import EmbeddingModel, EmbeddingRequest, EmbeddingResponse, merge_embeddings
+from polywire.errors import SettingsError
 from polywire.media_models import ImageModel, ImageRequest, ImageResponse, SpeechModel, SpeechRequest, SpeechResponse
 from polywire.models import ModelInformation
 from polywire.policy.calls import Call, CallRecord
+from polywire.policy.fallback import FallbackPolicy
 from polywire.policy.observers import Observation, Observer, current_observers
 from polywire.policy.opening import open_model
 from polywire.policy.plans import Effect, Policy, arun, compose, run
@@ -98,6 +100,10 @@ class _PolicyTaskModel:
         name: the model's name in the settings, for logs and observers.
         observers: told of calls, attempts, waits and limits.
         runtime: clock, sleeps and chance, for tests.
+
+    Raises:
+        SettingsError: there is a `FallbackPolicy`: vectors of two models cannot be compared, and voices and sizes have names
+            that only one model knows.
     """
 
     _methods: ClassVar[tuple[str, str]]
@@ -113,6 +119,9 @@ class _PolicyTaskModel:
     ) -> None:
         self.model = model
         self.policies = tuple(policies)
+        if any(isinstance(policy, FallbackPolicy) for policy in self.policies):
+            msg = f"fallbacks are for chat models: the answer of another {type(model).__name__} would not fit"
+            raise SettingsError(msg)
         self.name = name
         self.observers = tuple(observers)
         self.runtime = runtime
