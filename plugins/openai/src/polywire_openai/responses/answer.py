@@ -242,8 +242,8 @@ class AnswerReader:
         if index in self._closed:
             return
         state = self._open.pop(index, None) or _Item({})
-        for place, annotations in state.annotations.items():
-            item = _with_annotations(item, place, annotations)
+        for place, found in state.annotations.items():
+            item = _with_annotations(item, place, found)
         seed = str(self._metadata.get("id") or "")
         parts = parts_of_item(item, self._reading, seed=seed, index=index, cut=cut)
         self._closed[index] = parts

@@ -48,6 +48,8 @@ def encode_contents(
         if isinstance(content, TextContent) and not content.text:
             continue
         parts.append(_part(content, profile, notices, f"{where}.contents[{index}]"))
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        return str(parts[0]["text"])
     return parts
 
 

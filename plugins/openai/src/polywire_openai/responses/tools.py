@@ -103,5 +103,5 @@ def decode_tool_choice(choice: Any) -> ToolChoice | None:
         case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": [*tools]}:
             names = tuple(tool.get("name") for tool in tools if tool.get("type") == "function")
             if names and len(names) == len(tools) and all(isinstance(name, str) for name in names):
-                return ToolChoice(mode, names)  # type: ignore[arg-type]
+                return ToolChoice(mode, names)
     return None
