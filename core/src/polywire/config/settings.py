@@ -10,15 +10,14 @@ from pathlib import Path as FilePath
 from typing import Any, Self
 
 import msgspec
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from polywire.config.places import Places, leaves
 from polywire.config.problems import InvalidSettings, problems_of, raise_problems
 from polywire.config.references import Expansion, Path, expand
 from polywire.config.schema import DefaultSettings, ModelSettings, Words
 from polywire.config.secrets import hide_untyped
-from polywire.config.sources import DocumentSource, EnvironmentSource, find_file, read_file
+from polywire.config.sources import EnvironmentLayer, find_file, merge_layers, read_file
 from polywire.errors import SettingsError, did_you_mean
 
 __all__ = ["Reading", "Settings", "read_settings"]
@@ -63,15 +62,15 @@ class Reading(msgspec.Struct, kw_only=True):
         msg = "settings are not pickled: keys would be readable in the file"
         raise TypeError(msg)
 
-    def sources(self, settings_cls: type[BaseSettings]) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return what lies below the arguments, the upper first."""
-        document = DocumentSource(settings_cls, self.document)
-        if not self.layered:
-            return (document,)
-        environment = EnvironmentSource(settings_cls, self.environ, self.document, self.known_providers)
-        self.places.variables = environment.variables
-        self.problems += [((), problem) for problem in environment.problems]
-        return environment, document
+    def merge(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Lay arguments over the environment over the document, key by key."""
+        layers = [arguments]
+        if self.layered:
+            environment = EnvironmentLayer(Settings.model_fields, self.environ, self.document, self.known_providers)
+            self.places.variables = environment.variables
+            self.problems += [((), problem) for problem in environment.problems]
+            layers.append(hide_untyped(environment.values))
+        return merge_layers([*layers, hide_untyped(self.document)])
 
     def prepare(self, values: dict[str, Any]) -> dict[str, Any]:
         """Take the merged layers, and return them with references replaced."""
@@ -86,7 +85,7 @@ class Reading(msgspec.Struct, kw_only=True):
 _READING: ContextVar[Reading | None] = ContextVar("polywire_reading", default=None)
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """
     Everything that the settings file says.
 
@@ -107,7 +106,7 @@ class Settings(BaseSettings):
         InvalidSettings: there are mistakes; all of them are told, one line each.
     """
 
-    model_config = SettingsConfigDict(
+    model_config = ConfigDict(
         extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), validate_default=False
     )
 
@@ -125,7 +124,7 @@ class Settings(BaseSettings):
         token = _READING.set(reading)
         error: ValidationError | None = None
         try:
-            super().__init__(**hide_untyped(values))
+            super().__init__(**reading.merge(hide_untyped(values)))
         except ValidationError as found:
             error = found
         finally:
@@ -136,19 +135,6 @@ class Settings(BaseSettings):
             raise_problems(line for _, line in reading.problems)
         self._reading = reading
         reading.settings = self
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the interface of pydantic-settings
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put arguments over the environment over the file."""
-        reading = _READING.get()
-        return (init_settings, *(reading.sources(settings_cls) if reading is not None else ()))
 
     @model_validator(mode="before")
     @classmethod

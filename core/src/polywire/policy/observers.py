@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import msgspec
 
 from polywire.policy.calls import Call
 from polywire.policy.opening import Open, Opened, StreamEnd
@@ -40,23 +41,20 @@ __all__ = [
 LOGGER = logging.getLogger("polywire")
 
 
-@dataclass(frozen=True, slots=True)
-class CallStarted:
+class CallStarted(msgspec.Struct, frozen=True):
     """A call begins. `call.record.id` is its id in every event."""
 
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptStarted:
+class AttemptStarted(msgspec.Struct, frozen=True):
     """The request is sent for the `number`-th time, fallbacks included."""
 
     call: Call
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptEnded:
+class AttemptEnded(msgspec.Struct, frozen=True):
     """
     An attempt is over: with a response, with the first content of a stream, or with an error.
 
@@ -72,8 +70,7 @@ class AttemptEnded:
     error: BaseException | None
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """
     The call waits: before a retry, or for its turn at a limit.
 
@@ -90,8 +87,7 @@ class Waiting:
     limit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Waited:
+class Waited(msgspec.Struct, frozen=True):
     """A wait for a limit is over: the call has its turn after `seconds`."""
 
     call: Call
@@ -99,8 +95,7 @@ class Waited:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackTaken:
+class FallbackTaken(msgspec.Struct, frozen=True):
     """
     The next model is asked.
 
@@ -116,16 +111,14 @@ class FallbackTaken:
     next: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoreUnavailable:
+class StoreUnavailable(msgspec.Struct, frozen=True):
     """The store of a shared limit is away, and the call goes on under this process's own limit."""
 
     call: Call
     store: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallEnded:
+class CallEnded(msgspec.Struct, frozen=True):
     """
     A call is over; for a stream, when it has ended or was closed.
 
