@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -86,6 +87,7 @@ def main() -> None:
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--sides", default="polywire,polywire-anthropic,polywire-policies")
     parser.add_argument("--json", help="also write every figure to this file")
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
     options = parser.parse_args()
 
     cores = sorted(os.sched_getaffinity(0))
@@ -114,7 +116,14 @@ def main() -> None:
         server.wait()
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=1), encoding="utf-8")
-    print(table(figures, sides))
+    text = table(figures, sides)
+    print(text)
+    if options.write:
+        page = HERE / "README.md"
+        before, _, rest = page.read_text(encoding="utf-8").partition("<!-- table -->")
+        _, _, after = rest.partition("<!-- end -->")
+        told = f"Python {platform.python_version()}, {options.rounds} rounds, {time.strftime('%Y-%m-%d')}:"
+        page.write_text(f"{before}<!-- table -->\n\n{told}\n\n{text}\n\n<!-- end -->{after}", encoding="utf-8")
 
 
 def table(figures: dict[str, dict[str, list[float]]], sides: list[str]) -> str:
