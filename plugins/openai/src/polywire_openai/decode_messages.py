@@ -47,6 +47,9 @@ _ASSISTANT = frozenset(
 )  # fmt: skip
 
 
+_HERE = Origin(WIRE)
+
+
 class MessageReader:
     """
     Reads one list.
@@ -80,7 +83,35 @@ class MessageReader:
                 messages.append(message)
         return messages
 
+    def _plain(self, item: Mapping[str, Any], where: str) -> Message | None:
+        """Read a message of the usual shape, text and calls and no other field; `None` where it needs a closer look."""
+        role, content, size = item.get("role"), item.get("content"), len(item)
+        has_text = type(content) is str and content != ""
+        if role == "tool":
+            call_id = item.get("tool_call_id")
+            # What begins with a brace may be an envelope.
+            if size == 3 and has_text and type(call_id) is str and call_id and content[0] != "{":  # type: ignore[index]
+                return ToolResultMessage(call_id, self._names.get(call_id), content)
+        elif role == "assistant":
+            calls = item.get("tool_calls")
+            if has_text and size == 2:
+                self._names, self._legacy = {}, None
+                return AiMessage(content, _HERE)  # type: ignore[arg-type]
+            if size == 3 and type(calls) is list and calls and (has_text or ("content" in item and content is None)):
+                read = read_calls(calls, seed=where)
+                self._names, self._legacy = {call.id: call.name for call in read}, None
+                return AiMessage((TextContent(content), *read) if has_text else read, _HERE)  # type: ignore[arg-type]
+        elif has_text and size == 2:
+            if role == "user":
+                return UserMessage(content)  # type: ignore[arg-type]
+            if role == "system":
+                return SystemMessage(content)  # type: ignore[arg-type]
+        return None
+
     def _message(self, item: Mapping[str, Any], where: str) -> Message | None:
+        plain = self._plain(item, where)
+        if plain is not None:
+            return plain
         match item.get("role"):
             case "user" | "system" | "developer" as role:
                 return self._said(item, str(role), where)
@@ -179,4 +210,4 @@ def decode_assistant(item: Mapping[str, Any], where: str) -> AiMessage:
         identity = generate_call_id(where, 0, name if isinstance(name, str) else "")
         items.append({"id": identity, "type": "function", "function": legacy})
     parts += read_calls(items, seed=where)
-    return AiMessage(parts, Origin(WIRE), extras={WIRE: extras} if extras else EMPTY)
+    return AiMessage(parts, _HERE, extras={WIRE: extras} if extras else EMPTY)
