@@ -8,15 +8,16 @@ break nothing: what it raises is logged. Events never hold the text of a convers
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from polywire.immutable import EMPTY
 from polywire.policy.calls import Call
 from polywire.policy.opening import Open, Opened, StreamEnd
 from polywire.policy.plans import Effect, Plan, Proceed, Result
-from polywire.responses import ChatResponse, TokenUsage
+from polywire.responses import ChatResponse, FinishReason, TokenUsage
 
 if TYPE_CHECKING:
     from polywire.errors import ModelError
@@ -131,6 +132,8 @@ class CallEnded(msgspec.Struct, frozen=True):
         error: what ended it; `None` too for a stream that its reader left early.
         complete: whether the whole answer was read.
         provider, model: who answered, or failed last.
+        finish_reason: why the answer ended, for a stream too; `None` where it did not end.
+        metadata: what the answer said of itself, for a stream too.
     """
 
     call: Call
@@ -143,6 +146,8 @@ class CallEnded(msgspec.Struct, frozen=True):
     complete: bool
     provider: str | None
     model: str | None
+    finish_reason: FinishReason | None = None
+    metadata: Mapping[str, Any] = EMPTY
 
 
 CallEvent: TypeAlias = (
@@ -192,35 +197,33 @@ class Observation:
         try:
             result = yield from proceed(call)
         except BaseException as error:
-            self._end(TokenUsage(), None, error, complete=False)
+            self._end(StreamEnd(None, TokenUsage(), error), None)
             raise
         if isinstance(result, Opened):
             self._first_event = call.runtime.now() - self._started
-            result.riders.append(self._stream_ended)
+            result.riders.append(self._end)
         else:
-            self._end(result.usage, result, None, complete=True)
+            # A task's answer has no finish reason, and is whole.
+            finish_reason = getattr(result, "finish_reason", FinishReason.STOP)
+            self._end(StreamEnd(finish_reason, result.usage, None, result.metadata), result)
         return result
 
-    def _stream_ended(self, end: StreamEnd) -> None:
-        self._end(end.usage, None, end.error, complete=end.complete)
-
-    def _end(
-        self, usage: TokenUsage, response: ChatResponse | None, error: BaseException | None, *, complete: bool
-    ) -> None:
-        call = self._call
+    def _end(self, end: StreamEnd, response: ChatResponse | None = None) -> None:
+        call, error = self._call, end.error
         asked = call.record.asked or call
-        told: Any = response.metadata if response is not None else {}
         ended = CallEnded(
             call,
             call.runtime.now() - self._started,
             self._first_event,
             call.record.attempts,
-            usage,
+            end.usage,
             response,
             error,
-            complete,
+            end.complete,
             getattr(error, "provider", None) or asked.model.information.provider,
-            told.get("model") or getattr(error, "model", None) or asked.model_id,
+            end.metadata.get("model") or getattr(error, "model", None) or asked.model_id,
+            end.finish_reason,
+            end.metadata,
         )
         call.notify(ended)
 

@@ -9,15 +9,16 @@ rides on it from here on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polywire.events import CONTENT_EVENTS, StreamEvent, events_of
+from polywire.immutable import EMPTY
 from polywire.models import ChatModel, StreamingChatModel
 from polywire.policy.plans import Plan, Result
 from polywire.policy.watches import AsyncWatch, Watch
 from polywire.requests import ChatRequest
-from polywire.responses import ChatResponse, TokenUsage
+from polywire.responses import ChatResponse, FinishReason, TokenUsage
 from polywire.streams import AsyncEventSource, EventSource, as_async_source, as_source
 
 if TYPE_CHECKING:
@@ -31,14 +32,21 @@ class StreamEnd(NamedTuple):
     How a stream ended.
 
     Attributes:
-        complete: its last event was read.
+        finish_reason: why the answer ended; `None` where its last event was not read.
         usage: what it reported of its cost; empty where it did not.
         error: what broke it; `None` too where the consumer left early.
+        metadata: what it said of itself, as in `ChatResponse.metadata`.
     """
 
-    complete: bool
+    finish_reason: FinishReason | None
     usage: TokenUsage
     error: BaseException | None = None
+    metadata: Mapping[str, Any] = EMPTY
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole answer was read."""
+        return self.finish_reason is not None
 
 
 Rider = Callable[[StreamEnd], None]
@@ -143,7 +151,7 @@ async def aclose_surely(source: AsyncEventSource) -> None:
 
 
 def _has_content(batch: Sequence[StreamEvent]) -> bool:
-    return any(type(event) in CONTENT_EVENTS for event in batch)
+    return not CONTENT_EVENTS.isdisjoint(map(type, batch))
 
 
 def _open_stream(call: Call, request: ChatRequest) -> Opened:

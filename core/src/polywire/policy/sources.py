@@ -7,14 +7,15 @@ whichever it is, and the time limits are kept. That work is done per batch, not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polywire.events import NoticeAdded, ResponseEnd, ResponseStart, StreamEvent, UsageUpdate, latest_usage
+from polywire.immutable import EMPTY
 from polywire.policy.opening import Opened, StreamEnd, aclose_surely
 from polywire.policy.plans import Plan, arun, run
 from polywire.policy.watches import AsyncWatch, Watch
-from polywire.responses import TokenUsage
+from polywire.responses import FinishReason, TokenUsage
 
 if TYPE_CHECKING:
     from polywire.policy.calls import Call
@@ -22,19 +23,31 @@ if TYPE_CHECKING:
 __all__ = ["AsyncPolicySource", "PolicySource"]
 
 _NO_USAGE = TokenUsage()
+_TOLD = frozenset({UsageUpdate, ResponseStart, ResponseEnd})
 
 
 class _PolicySource:
     """What both kinds share. `plan` is started by the first read: unread, a stream holds nothing."""
 
-    __slots__ = ("_call", "_closed", "_complete", "_error", "_make_plan", "_opened", "_usage", "_watch")
+    __slots__ = (
+        "_call",
+        "_closed",
+        "_error",
+        "_finish_reason",
+        "_make_plan",
+        "_metadata",
+        "_opened",
+        "_usage",
+        "_watch",
+    )
 
     def __init__(self, make_plan: Callable[[], tuple[Call, Plan]]) -> None:
         self._make_plan: Callable[[], tuple[Call, Plan]] | None = make_plan
         self._opened: Opened | None = None
         self._watch: Any = None
         self._usage = _NO_USAGE
-        self._complete = False
+        self._finish_reason: FinishReason | None = None
+        self._metadata: Mapping[str, Any] = EMPTY
         self._error: BaseException | None = None
         self._closed = False
 
@@ -56,12 +69,20 @@ class _PolicySource:
         return batch
 
     def _note(self, batch: Sequence[StreamEvent]) -> None:
+        # One look at the kinds in a batch: nearly all batches hold nothing but deltas.
+        if _TOLD.isdisjoint(map(type, batch)):
+            return
         for event in batch:
-            kind = type(event)
-            if kind is UsageUpdate:
-                self._usage = latest_usage(self._usage, event.usage)  # type: ignore[union-attr]
-            elif kind is ResponseEnd:
-                self._complete = True
+            match event:
+                case UsageUpdate():
+                    self._usage = latest_usage(self._usage, event.usage)
+                case ResponseStart():
+                    self._metadata = {**self._metadata, **event.metadata}
+                case ResponseEnd():
+                    self._finish_reason = event.finish_reason
+                    self._metadata = {**self._metadata, **event.metadata}
+                case _:
+                    pass
 
     def _finish(self) -> None:
         """Give back what rides on the stream, once; after the connection, so that it is free when a waiter gets a turn."""
@@ -70,7 +91,7 @@ class _PolicySource:
         opened = self._opened
         if opened is not None and opened.riders:
             riders, opened.riders = opened.riders, []
-            end = StreamEnd(self._complete, self._usage, self._error)
+            end = StreamEnd(self._finish_reason, self._usage, self._error, self._metadata)
             for rider in riders:
                 rider(end)
 

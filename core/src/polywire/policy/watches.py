@@ -57,10 +57,9 @@ class _Limits:
 
     def saw(self, batch: Sequence[StreamEvent]) -> None:
         """Let the patience begin anew, where `batch` holds content."""
-        for event in batch:
-            if type(event) in CONTENT_EVENTS:
-                self._fresh = True
-                return
+        if not CONTENT_EVENTS.isdisjoint(map(type, batch)):
+            self._fresh = True
+            return
         # What the reader does before it asks for more does not count.
         self._left = self._expires - self._now()
 
