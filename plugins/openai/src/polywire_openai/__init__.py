@@ -19,6 +19,11 @@ if TYPE_CHECKING:
         OPENAI as OPENAI,
         OPENAI_PROFILES as OPENAI_PROFILES,
     )
+    from polywire_openai.responses import (
+        RESPONSES_PROFILES as RESPONSES_PROFILES,
+        OpenAIResponsesCodec as OpenAIResponsesCodec,
+        OpenAIResponsesWire as OpenAIResponsesWire,
+    )
     from polywire_openai.wire import OpenAIWire as OpenAIWire
 
 _HOMES = {
@@ -30,7 +35,10 @@ _HOMES = {
     "OpenAIEmbeddingCodec": "embeddings",
     "OpenAIImageCodec": "media",
     "OpenAISpeechCodec": "media",
+    "OpenAIResponsesCodec": "responses",
+    "OpenAIResponsesWire": "responses",
     "OpenAIWire": "wire",
+    "RESPONSES_PROFILES": "responses",
 }
 
 __all__ = [
@@ -38,9 +46,12 @@ __all__ = [
     "COMPATIBLE_PROFILES",
     "OPENAI",
     "OPENAI_PROFILES",
+    "RESPONSES_PROFILES",
     "OpenAIChatCodec",
     "OpenAIEmbeddingCodec",
     "OpenAIImageCodec",
+    "OpenAIResponsesCodec",
+    "OpenAIResponsesWire",
     "OpenAISpeechCodec",
     "OpenAIWire",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 # What only some models need is imported when one of them is built: it is a tenth of the time to a first answer.
 
-__all__ = ["DEFAULT_BASE_URL", "PROVIDER", "OpenAISettings", "polywire_provider"]
+__all__ = ["DEFAULT_BASE_URL", "PROVIDER", "RESPONSES", "OpenAISettings", "polywire_provider"]
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _OWN_HOST = "api.openai.com"
@@ -35,6 +36,9 @@ class OpenAISettings(ProviderSettings):
 
     organization: str | None = Field(None, description="the OpenAI-Organization header")
     project: str | None = Field(None, description="the OpenAI-Project header")
+    api: Literal["chat", "responses"] | None = Field(
+        None, description="which of the vendor's APIs is spoken; left out: that of the provider's name, else chat"
+    )
     endpoint: Literal["openai", "compatible"] | None = Field(
         None, description="whose rules hold; left out: OpenAI's on its own hosts, else those of any compatible endpoint"
     )
@@ -65,10 +69,24 @@ def _headers(settings: OpenAISettings) -> dict[str, str]:
 def build_chat(context: BuildContext) -> ChatModel:
     """Build the model that a settings file names."""
     settings: OpenAISettings = context.settings
+    if settings.api == "responses" or (settings.api is None and context.plugin == RESPONSES.name):
+        return _build_responses(context)
     profiles = profiles_for(settings)
     if context.profile:
         profiles = profiles.overridden(context.profile)
     codec = OpenAIChatCodec(profiles, headers=_headers(settings))
+    return context.http_chat_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL, profiles=profiles)
+
+
+def _build_responses(context: BuildContext) -> ChatModel:
+    from polywire_openai.responses import OpenAIResponsesCodec
+    from polywire_openai.responses.profiles import RESPONSES_COMPATIBLE_PROFILES, RESPONSES_PROFILES
+
+    settings: OpenAISettings = context.settings
+    profiles = RESPONSES_PROFILES if profiles_for(settings) is OPENAI_PROFILES else RESPONSES_COMPATIBLE_PROFILES
+    if context.profile:
+        profiles = profiles.overridden(context.profile)
+    codec = OpenAIResponsesCodec(profiles, headers=_headers(settings))
     return context.http_chat_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL, profiles=profiles)
 
 
@@ -101,32 +119,46 @@ def build_speech(context: BuildContext) -> SpeechModel:
 
 def wires() -> tuple[Wire, ...]:
     """Return the dialects, for conversion."""
+    from polywire_openai.responses import OpenAIResponsesWire
     from polywire_openai.wire import OpenAIWire
 
-    return (OpenAIWire(),)
+    return (OpenAIWire(), OpenAIResponsesWire())
 
 
-PROVIDER = Provider(
-    name="openai",
-    summary="OpenAI: Chat Completions, and any endpoint that speaks it",
-    settings=OpenAISettings,
-    build_chat=build_chat,
-    build_embedding=build_embedding,
-    build_image=build_image,
-    build_speech=build_speech,
-    wires=wires,
-    profiles=OPENAI_PROFILES,
-    variables={
-        "api_key": ("OPENAI_API_KEY",),
-        "base_url": ("OPENAI_BASE_URL",),
-        "organization": ("OPENAI_ORG_ID",),
-        "project": ("OPENAI_PROJECT_ID",),
-    },
-    requires_key=_requires_key,
-)
+def responses_profiles() -> ProfileTable:
+    """Return the profiles of the Responses API."""
+    from polywire_openai.responses import RESPONSES_PROFILES
+
+    return RESPONSES_PROFILES
+
+
+def _provider(name: str, summary: str, profiles: ProfileTable | Callable[[], ProfileTable]) -> Provider:
+    return Provider(
+        name=name,
+        summary=summary,
+        settings=OpenAISettings,
+        build_chat=build_chat,
+        build_embedding=build_embedding,
+        build_image=build_image,
+        build_speech=build_speech,
+        wires=wires,
+        profiles=profiles,
+        variables={
+            "api_key": ("OPENAI_API_KEY",),
+            "base_url": ("OPENAI_BASE_URL",),
+            "organization": ("OPENAI_ORG_ID",),
+            "project": ("OPENAI_PROJECT_ID",),
+        },
+        requires_key=_requires_key,
+    )
+
+
+PROVIDER = _provider("openai", "OpenAI: Chat Completions, and any endpoint that speaks it", OPENAI_PROFILES)
+RESPONSES = _provider("openai-responses", "OpenAI: the Responses API", responses_profiles)
+"""The same connection under the name of the other API, which is then spoken where the settings name none."""
 
 
 @hookimpl
 def polywire_provider(name: str) -> Provider | None:
-    """Answer to the name `openai`."""
-    return PROVIDER if name == PROVIDER.name else None
+    """Answer to the names `openai` and `openai-responses`."""
+    return next((each for each in (PROVIDER, RESPONSES) if each.name == name), None)
