@@ -175,6 +175,14 @@ def test_a_named_tool_is_the_one_that_is_called(model: LocalChatModel) -> None:
     assert [call.name for call in response.tool_calls] == ["add"]
 
 
+@pytest.mark.parametrize("stops", [None, ("Berlin",)], ids=["no stop sequences", "its own"])
+def test_only_one_call_is_made(model: LocalChatModel, stops: tuple[str, ...] | None) -> None:
+    response = model.chat("Tell me a long story.", tools=[ADD], stop_sequences=stops, max_tokens=200)
+
+    assert [call.name for call in response.tool_calls] == ["add"]
+    assert response.finish_reason is FinishReason.TOOL_CALLS
+
+
 def test_no_tool_is_called_where_none_may_be(model: LocalChatModel) -> None:
     response = model.chat("Say hello.", tools=[WEATHER], tool_choice=ToolChoice("none"), max_tokens=12)
 

@@ -68,6 +68,8 @@ def engine_parameters(weights: Weights, *, context_size: int, threads: int, para
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     if weights.temperature is not None:
         parameters.sampling.temp = weights.temperature
+    if weights.second_call is not None:
+        parameters.antiprompt = [weights.second_call]  # the stop sequence of requests that name none
     parameters.verbosity = -1
     parameters.ui = False
     parameters.hostnames, parameters.port = ["127.0.0.1"], 0

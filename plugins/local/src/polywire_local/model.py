@@ -91,8 +91,8 @@ class LocalChatModel(HttpChatModel):
         if choice is not None and choice.mode == "none":
             # llama.cpp shows the tools to the model all the same, and it goes on to write calls, as text.
             parameters = replace(request.parameters, tools=(), tool_choice=None, parallel_tool_calls=None)
-        elif self.engine.weights.second_call is not None:
-            stops = request.parameters.stop_sequences or own.stop_sequences or ()
+        elif (stops := request.parameters.stop_sequences or own.stop_sequences) and self.engine.weights.second_call:
+            # The request's stop sequences take the place of the engine's own one.
             parameters = replace(request.parameters, stop_sequences=(*stops, self.engine.weights.second_call))
         else:
             return request
