@@ -105,7 +105,7 @@ def response_body(
         "status": status,
         "incomplete_details": None if word is None else {"reason": word},
         "output": items,
-        "usage": encode_usage(usage, details if own else EMPTY, notices),
+        "usage": encode_usage(usage, details if own else EMPTY, notices, is_own=own),
     }
 
 

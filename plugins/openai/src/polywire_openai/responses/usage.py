@@ -30,12 +30,18 @@ def usage_details(usage: Any) -> dict[str, Any]:
     return details
 
 
-def encode_usage(usage: TokenUsage, details: Mapping[str, Any], notices: list[Notice]) -> dict[str, Any] | None:
-    """Write a usage object; the wire demands every count, so an unknown one is 0."""
+def encode_usage(
+    usage: TokenUsage, details: Mapping[str, Any], notices: list[Notice], *, is_own: bool
+) -> dict[str, Any] | None:
+    """
+    Write a usage object. The wire demands every count, so an unknown one is 0; of the parts of an answer of this wire's
+    own (`is_own`), those that it did not have stay away.
+    """
     if not usage:
         return None
     counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
-    if None in counts:
+    parts = (usage.cached_tokens, usage.cache_write_tokens, usage.reasoning_tokens)
+    if None in counts or (not is_own and None in parts):
         notices.append(Notice("information", "usage", "the wire demands token counts; unknown ones are written as 0"))
     inner: dict[str, dict[str, Any]] = {
         "input_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": usage.cache_write_tokens},
@@ -43,7 +49,10 @@ def encode_usage(usage: TokenUsage, details: Mapping[str, Any], notices: list[No
     }
     written: dict[str, Any] = {
         "input_tokens": counts[0] or 0,
-        **{key: {name: count for name, count in parts.items() if count is not None} for key, parts in inner.items()},
+        **{
+            key: {name: count or 0 for name, count in each.items() if not is_own or count is not None}
+            for key, each in inner.items()
+        },
         "output_tokens": counts[1] or 0,
         "total_tokens": counts[2] or 0,
     }
