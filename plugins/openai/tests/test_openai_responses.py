@@ -30,6 +30,7 @@ from polywire.codec import Encoded, Headers, HttpResponse  # noqa: E402
 from polywire.contents import (  # noqa: E402
     AudioContent,
     CacheMark,
+    Content,
     DocumentContent,
     ImageContent,
     OpaqueContent,
@@ -107,7 +108,11 @@ def output_of(name: str) -> list[dict[str, Any]]:
 
 def next_turn(answer: ChatResponse) -> list[Message]:
     results = [ToolResultMessage(call.id, call.name, "noon") for call in answer.tool_calls]
-    return [UserMessage("q"), answer.message, *(results or [UserMessage("and?")])]
+    return (
+        [UserMessage("q"), answer.message, *results]
+        if results
+        else [UserMessage("q"), answer.message, UserMessage("and?")]
+    )
 
 
 # What is sent
@@ -224,8 +229,8 @@ def test_a_tool_of_the_service_itself_goes_as_it_is() -> None:
 
 
 def test_media_are_flat_parts() -> None:
-    contents = [
-        "look",
+    contents: list[Content] = [
+        TextContent("look"),
         ImageContent(data=PNG, detail="high"),
         ImageContent(url="https://example.com/a.png"),
         ImageContent(file_id="file-1"),
@@ -550,8 +555,30 @@ def test_streams_become_those_of_chat_completions(name: str) -> None:
     assert told.endswith(b"data: [DONE]\n\n")
 
 
+OTHERS = (
+    [("anthropic", path) for path in sorted((ROOT / "plugins/anthropic/tests/recordings").rglob("*.sse"))]
+    + [("gemini", path) for path in sorted((ROOT / "plugins/gemini/tests/recordings").glob("*.sse"))]
+    + [("ollama", path) for path in sorted((ROOT / "plugins/ollama/tests/recordings").glob("*.ndjson"))]
+)
+
+
+@pytest.mark.parametrize(("source", "path"), OTHERS, ids=lambda each: getattr(each, "name", each))
+def test_streams_of_other_wires_are_read_by_the_sdk(source: str, path: Path) -> None:
+    told = b"".join(convert_stream([path.read_bytes()], source=source, target=WIRE))
+
+    events = [STREAM_EVENT.validate_python(json.loads(frame.data)) for frame in SseFraming().feed(told)]
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    last = events[-1]
+    assert last.type in {"response.completed", "response.incomplete", "error"}
+    if last.type != "error":
+        added = [event.output_index for event in events if event.type == "response.output_item.added"]
+        done = [event.output_index for event in events if event.type == "response.output_item.done"]
+        assert sorted(added) == sorted(done) == list(range(len(last.response.output)))
+        Response.model_validate(last.response.model_dump())
+
+
 def test_a_request_that_was_read_is_written_as_it_was() -> None:
-    payload = {
+    payload: dict[str, Any] = {
         "model": "gpt-5.5",
         "instructions": "be brief",
         "input": [
@@ -572,8 +599,7 @@ def test_a_request_that_was_read_is_written_as_it_was() -> None:
     written = wire.encode_request(wire.decode_request(payload).value).value
 
     assert [_essence(item) if item.get("type") == "message" else item for item in written.pop("input")] == [
-        _essence(item) if item.get("type") == "message" else item
-        for item in payload.pop("input")  # type: ignore[attr-defined]
+        _essence(item) if item.get("type") == "message" else item for item in payload.pop("input")
     ]
     assert written == payload
 

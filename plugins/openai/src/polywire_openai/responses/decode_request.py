@@ -19,7 +19,7 @@ from polywire.requests import ChatRequest
 from polywire.responses import Notice
 from polywire.translation.envelope import read_error_envelope
 from polywire_openai.responses.contents import decode_contents
-from polywire_openai.responses.encode_request import STATE
+from polywire_openai.responses.encode_request import AS_READ, STATE
 from polywire_openai.responses.fields import FUNCTION_CALL, MESSAGE, WIRE, extras_of
 from polywire_openai.responses.items import parts_of_item
 from polywire_openai.responses.tools import decode_tool_choice, decode_tools
@@ -160,8 +160,8 @@ def decode_request(payload: Mapping[str, Any], notices: list[Notice]) -> ChatReq
 
 def _parameters(payload: Mapping[str, Any], notices: list[Notice]) -> ChatRequestParameters:
     kept = extras_of(payload, _TYPED)
-    if not any(key in payload for key in STATE):
-        kept.setdefault("store", True)  # what the service does where nothing is said
+    if not any(key in payload for key in STATE) and "store" not in kept:
+        kept[AS_READ] = {"store": True}  # what the service does where nothing is said
     choice, text, reasoning = payload.get("tool_choice"), payload.get("text"), payload.get("reasoning")
     tool_choice = decode_tool_choice(choice)
     if choice is not None and tool_choice is None:

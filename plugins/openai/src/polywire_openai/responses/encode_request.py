@@ -26,10 +26,13 @@ from polywire_openai.responses.encode_items import encode_items
 from polywire_openai.responses.fields import WIRE, own_extras
 from polywire_openai.responses.tools import encode_tool_choice, encode_tools
 
-__all__ = ["ENCRYPTED", "STATE", "Body", "encode_body"]
+__all__ = ["AS_READ", "ENCRYPTED", "STATE", "Body", "encode_body"]
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What `include` names to get sealed reasoning."""
+
+AS_READ = "as_read"
+"""The key in the extras for what a request meant without saying it; of no meaning to other wires."""
 
 STATE = frozenset({"previous_response_id", "conversation"})
 """The fields that lean on what the service has kept."""
@@ -57,7 +60,8 @@ def encode_body(request: ChatRequest, profile: Profile) -> Body:
     """
     prepared = prepare(request, profile, wire=WIRE)
     parameters, notices = prepared.parameters, prepared.notices
-    asked = own_extras(request.parameters.extras)
+    asked = dict(own_extras(request.parameters.extras))
+    asked |= asked.pop(AS_READ, {})
     state = {**asked, **parameters.custom_parameters}
     stateless = not state.get("store") and not any(state.get(key) for key in STATE)
 
