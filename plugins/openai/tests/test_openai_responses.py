@@ -26,7 +26,7 @@ from support.histories import histories  # noqa: E402
 from support.strict_types import check  # noqa: E402
 
 from polywire import wire_json  # noqa: E402
-from polywire.codec import Encoded, Headers, HttpResponse  # noqa: E402
+from polywire.codec import Encoded, Frame, Headers, HttpResponse  # noqa: E402
 from polywire.contents import (  # noqa: E402
     AudioContent,
     CacheMark,
@@ -38,7 +38,7 @@ from polywire.contents import (  # noqa: E402
     ThinkingContent,
 )
 from polywire.conversion import convert, convert_stream  # noqa: E402
-from polywire.errors import BadRequest, ProtocolError, RateLimited, StreamInterrupted, UnsupportedByModel  # noqa: E402
+from polywire.errors import BadRequest, ModelError, ProtocolError, RateLimited, StreamInterrupted, UnsupportedByModel  # noqa: E402
 from polywire.events import ResponseCollector, events_of  # noqa: E402
 from polywire.framing.sse import SseFraming  # noqa: E402
 from polywire.history import check_history  # noqa: E402
@@ -442,6 +442,58 @@ def test_an_error_in_a_stream_carries_what_had_arrived(shape: str) -> None:
 
     assert caught.value.kind == RECORDINGS[shape].expected.error  # type: ignore[attr-defined]
     assert caught.value.partial.text == "Hel"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("frame", "kind"),
+    [
+        ({"type": "response.completed", "response": {"status": "failed", "error": {"code": "server_error"}}}, "server"),
+        ({"type": "response.failed", "response": {"status": "failed", "error": None}}, "server"),
+        ({"type": "response.failed"}, "server"),
+        ({"type": "error", "error": {"code": "rate_limit_exceeded", "message": "wait"}}, "rate_limit"),
+        ({"type": "error", "code": "insufficient_quota", "message": "no more"}, "quota"),
+        ({"error": {"message": "busy", "code": "vector_store_timeout"}}, "timeout"),
+    ],
+)
+def test_every_shape_of_failure_is_an_error_and_never_an_answer(frame: dict[str, Any], kind: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        OpenAIResponsesWire().stream_decoder().feed(Frame(json.dumps(frame).encode()))
+
+    assert caught.value.kind == kind
+    assert caught.value.status != 200
+
+
+@pytest.mark.parametrize(
+    ("status", "details", "reason"),
+    [
+        ("incomplete", {"reason": "max_messages"}, "other"),
+        ("incomplete", {"reason": "steered"}, "other"),
+        ("cancelled", None, "other"),
+        ("in_progress", None, "pause"),
+        ("completed", None, "stop"),
+    ],
+)
+def test_statuses_are_finish_reasons(status: str, details: Any, reason: str) -> None:
+    body = {**json.loads(RECORDINGS["text.json"].body), "status": status, "incomplete_details": details}
+
+    assert OpenAIResponsesWire().decode_response(body).value.finish_reason == reason
+
+
+def test_an_item_that_is_never_told_as_complete_is_read_from_its_pieces() -> None:
+    frames: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {"id": "r1", "status": "in_progress"}},
+        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Hi"},
+        {"type": "response.completed", "response": {"id": "r1", "status": "completed", "output": []}},
+    ]
+    decoder, collector = OpenAIResponsesWire().stream_decoder(), ResponseCollector()
+    for frame in frames:
+        collector.add_all(decoder.feed(Frame(json.dumps(frame).encode())))
+    collector.add_all(decoder.finish())
+
+    response = collector.response()
+    assert response.text == "Hi"
+    assert response.finish_reason == "stop"
+    assert [notice.kind for notice in response.notices] == ["repaired"]
 
 
 def test_a_stream_that_stops_before_its_last_event_is_interrupted() -> None:

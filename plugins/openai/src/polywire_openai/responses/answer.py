@@ -119,6 +119,8 @@ class AnswerReader:
             self._snapshot(payload["response"])
             self._start(events)
             if kind in _TERMINAL:
+                if (error := find_error(payload["response"])) is not None:
+                    raise error_inside(error)
                 self.complete(payload["response"], events)
         return events
 
