@@ -66,7 +66,7 @@ def plain(model: ChatModel) -> None:
     assert_type(response.finish_reason, FinishReason)
     model.chat([SystemMessage("Be brief."), UserMessage("Hello")])
     model.chat(ChatRequest("Hello", ChatRequestParameters(max_tokens=10)))
-    model.chat(17)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    model.chat(17)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
 
 
 def typed(model: ChatModel) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +16,12 @@ ROOT = Path(__file__).parents[2]
 API = Path(__file__).parent / "api.py"
 
 
-def check(*command: str) -> None:
+def check(*command: str) -> str:
     environment = {**os.environ, "MYPYPATH": str(ROOT / "core" / "src")}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
@@ -46,9 +48,14 @@ def test_pyright_agrees(pyright: list[str], tmp_path: Path) -> None:
         "typeCheckingMode": "strict",
         "enableTypeIgnoreComments": False,
         "reportUnnecessaryTypeIgnoreComment": "error",
-        "include": [str(API)],
+        "include": ["api.py"],
         "extraPaths": [str(ROOT / "core" / "src")],
     }
     configuration.write_text(json.dumps(rules), encoding="utf-8")
+    # Beside its configuration: what is included must be below it.
+    shutil.copy(API, tmp_path)
 
-    check(*pyright, "--project", str(configuration), "--pythonpath", sys.executable)
+    said = json.loads(check(*pyright, "--project", str(configuration), "--pythonpath", sys.executable, "--outputjson"))
+
+    assert said["summary"]["filesAnalyzed"] == 1
+    assert said["generalDiagnostics"] == []
