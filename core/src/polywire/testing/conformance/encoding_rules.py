@@ -152,7 +152,7 @@ def growing_history(subject: CodecUnderTest) -> Iterator[str]:
 
 
 def _names_and_ids(body: str) -> set[str]:
-    return set(re.findall(r'"(?:id|name|tool_call_id|tool_use_id|call_id)": "([^"]+)"', body))
+    return set(re.findall(r'"\w*(?:id|Id|ID|name|Name|tool|function)": "([^"]+)"', body))
 
 
 @rule(
@@ -236,7 +236,7 @@ def call_ids(subject: CodecUnderTest) -> Iterator[str]:
 
 def _id_counts(body: str) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for found in re.findall(r'"(?:id|tool_call_id|tool_use_id|call_id)": "([^"]+)"', body):
+    for found in re.findall(r'"\w*(?:id|Id|ID|ref|Ref)": "([^"]+)"', body):
         counts[found] = counts.get(found, 0) + 1
     return counts
 
