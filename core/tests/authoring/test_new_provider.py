@@ -102,3 +102,29 @@ def test_a_compatible_one_is_short(tmp_path: Path) -> None:
     code = (tmp_path / "new" / "src" / "polywire_acme" / "provider.py").read_text(encoding="utf-8")
 
     assert len(code.splitlines()) < 50
+
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "polywire-acme"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "pyproject.toml",
+        "src/polywire_acme/__init__.py",
+        "src/polywire_acme/codec.py",
+        "src/polywire_acme/provider.py",
+        "tests/test_conformance.py",
+        "tests/test_provider.py",
+    ],
+)
+def test_the_finished_example_is_what_it_writes(file: str, tmp_path: Path) -> None:
+    write_provider("acme", tmp_path / "new")
+
+    assert (EXAMPLE / file).read_text(encoding="utf-8") == (tmp_path / "new" / file).read_text(encoding="utf-8")
+
+
+def test_what_is_left_to_write_is_short() -> None:
+    code = (EXAMPLE / "src" / "polywire_acme" / "wire.py").read_text(encoding="utf-8")
+
+    assert len(code.splitlines()) < 250

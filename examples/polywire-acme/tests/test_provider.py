@@ -18,5 +18,8 @@ def test_the_name_finds_the_model() -> None:
 
 
 def test_a_missing_key_is_told_with_its_variable() -> None:
-    with LlmFactory.from_config(SETTINGS, environ={}) as factory, pytest.raises(SettingsError, match="ACME_API_KEY"):
+    with (
+        LlmFactory.from_config(SETTINGS, environ={}) as factory,
+        pytest.raises(SettingsError, match="ACME_API_KEY"),
+    ):
         factory.chat_model("assistant")

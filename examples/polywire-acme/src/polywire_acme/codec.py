@@ -1,4 +1,6 @@
-"""The codec: four pure functions between polywire's values and Acme's HTTP. Acme's own words are in `wire.py`."""
+"""
+The codec: four pure functions between polywire's values and Acme's HTTP. What differs by vendor is in `wire.py`.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,11 @@ BASE_URL = "https://api.acme.example"
 
 
 class AcmeSettings(ProviderSettings):
-    """The table `[providers.acme]`. Keys that only Acme has are fields here; secrets among them are `SecretStr`."""
+    """
+    The table `[providers.acme]`.
+
+    Keys that only Acme has are fields here; secrets among them are `SecretStr`.
+    """
 
 
 def build_chat(context: BuildContext) -> ChatModel:
