@@ -261,6 +261,15 @@ def test_thoughts_are_part_of_the_output_and_cached_tokens_of_the_input() -> Non
     assert response.usage == TokenUsage(105, 40, 145, cached_tokens=80, reasoning_tokens=30)
 
 
+@pytest.mark.parametrize("odd", [None, "12", {}, []])
+def test_a_count_that_is_no_number_is_unknown(odd: Any) -> None:
+    usage = {"promptTokenCount": 4, "totalTokenCount": 5, "thoughtsTokenCount": odd, "cachedContentTokenCount": odd}
+
+    response = plain(part({"text": "x"}, reason="STOP", usageMetadata=usage))
+
+    assert response.usage == TokenUsage(4, 0, 5)
+
+
 @pytest.mark.parametrize(
     ("status", "error", "kind", "retryable"),
     [

@@ -7,7 +7,7 @@ there is one reading, and both give the same response.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from polywire import wire_json
@@ -59,22 +59,25 @@ def usage_of(usage: Mapping[str, Any]) -> TokenUsage:
     """
     Read what a call cost. Counts of 0 are left out by the vendor; thoughts are not among the candidates' tokens.
     """
-
-    def count(name: str) -> int:
-        value = usage.get(name)
-        return value if isinstance(value, int) else 0
-
-    def known(name: str) -> int | None:
-        value = usage.get(name)
-        return value if isinstance(value, int) else None
-
+    prompt, tools = _count(usage, "promptTokenCount"), _count(usage, "toolUsePromptTokenCount")
+    answer, thoughts = _count(usage, "candidatesTokenCount"), _count(usage, "thoughtsTokenCount")
     return TokenUsage(
-        count("promptTokenCount") + count("toolUsePromptTokenCount"),
-        count("candidatesTokenCount") + count("thoughtsTokenCount"),
-        known("totalTokenCount"),
-        cached_tokens=known("cachedContentTokenCount"),
-        reasoning_tokens=known("thoughtsTokenCount"),
+        (prompt or 0) + (tools or 0),
+        (answer or 0) + (thoughts or 0),
+        _count(usage, "totalTokenCount"),
+        cached_tokens=_count(usage, "cachedContentTokenCount"),
+        reasoning_tokens=thoughts,
     )
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int | None:
+    value = usage.get(name)
+    return value if isinstance(value, int) else None
+
+
+_READ_OF_BODY = frozenset({"candidates", "usageMetadata"})
+_READ_OF_CANDIDATE = frozenset({"content", "index", "finishReason"})
+_METADATA_NAMES = {"responseId": "id", "modelVersion": "model"}
 
 
 class GeminiStreamDecoder:
@@ -90,7 +93,7 @@ class GeminiStreamDecoder:
         self._open: type | None = None
         self._calls = 0
         self._reason: str | None = None
-        self._usage: TokenUsage | None = None
+        self._usage: dict[str, Any] | None = None
         self._metadata: dict[str, Any] = {}
         self._said = False
         self._failure: ModelError | None = None
@@ -109,39 +112,42 @@ class GeminiStreamDecoder:
             self._failure = error
         return events
 
-    def _read_body(self, body: Mapping[str, Any], events: list[StreamEvent]) -> None:
+    def _read_body(self, body: dict[str, Any], events: list[StreamEvent]) -> None:
+        metadata = self._metadata
+        for key, value in body.items():
+            if key not in _READ_OF_BODY and value is not None:
+                metadata[_METADATA_NAMES.get(key, key)] = value
         if not self._started:
             self._started = True
             self._seed = str(body.get("responseId", ""))
-            events.append(ResponseStart(_metadata(body)))
-        feedback = body.get("promptFeedback")
-        if isinstance(feedback, Mapping) and feedback.get("blockReason") and not body.get("candidates"):
+            events.append(ResponseStart(dict(metadata)))
+        candidates = body.get("candidates")
+        if candidates:
+            if len(candidates) > 1:
+                events.append(
+                    NoticeAdded(Notice("dropped", "candidates", f"{len(candidates)} answers came; the first is taken"))
+                )
+            self._read_candidate(candidates[0], events)
+        elif isinstance(feedback := body.get("promptFeedback"), dict) and feedback.get("blockReason"):
             msg = f"the prompt was blocked: {feedback['blockReason']}"
             raise ContentFiltered(msg, code=str(feedback["blockReason"]), request_id=body.get("responseId"))
-        candidates = body.get("candidates") or ()
-        if len(candidates) > 1:
-            events.append(
-                NoticeAdded(Notice("dropped", "candidates", f"{len(candidates)} answers came; the first is taken"))
-            )
-        for candidate in candidates[:1]:
-            content = candidate.get("content") or {}
-            for part in content.get("parts") or ():
-                self._read(part, events)
-            self._metadata |= {
-                key: value
-                for key, value in candidate.items()
-                if key not in {"content", "index", "finishReason"} and value is not None
-            }
-            if candidate.get("finishReason"):
-                self._reason = candidate["finishReason"]
-        self._metadata |= _metadata(body)
-        if isinstance(body.get("usageMetadata"), Mapping):
-            usage = usage_of(body["usageMetadata"])
-            if usage != self._usage:
-                self._usage = usage
-                events.append(UsageUpdate(usage))
+        usage = body.get("usageMetadata")
+        if usage is not self._usage and usage != self._usage and isinstance(usage, dict):
+            self._usage = usage
+            events.append(UsageUpdate(usage_of(usage)))
 
-    def _bodies(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+    def _read_candidate(self, candidate: dict[str, Any], events: list[StreamEvent]) -> None:
+        for key, value in candidate.items():
+            if key not in _READ_OF_CANDIDATE and value is not None:
+                self._metadata[key] = value
+        content = candidate.get("content")
+        if content and (parts := content.get("parts")):
+            for part in parts:
+                self._read(part, events)
+        if reason := candidate.get("finishReason"):
+            self._reason = reason
+
+    def _bodies(self, data: bytes) -> Iterable[dict[str, Any]]:
         """
         Read a frame. A route that does not know `alt=sse` answers with the whole stream as one array, and errors are
         wrapped in one too.
@@ -151,12 +157,17 @@ class GeminiStreamDecoder:
         except ValueError as error:
             msg = f"the answer is not JSON: {error}"
             raise ProtocolError(msg) from None
-        for body in decoded if isinstance(decoded, list) else (decoded,):
-            if not isinstance(body, Mapping):
+        if type(decoded) is dict and "error" not in decoded:
+            return (decoded,)
+        return self._checked(decoded if isinstance(decoded, list) else [decoded])
+
+    def _checked(self, bodies: list[Any]) -> Iterator[dict[str, Any]]:
+        for body in bodies:
+            if not isinstance(body, dict):
                 msg = "the answer is no JSON object"
                 raise ProtocolError(msg)
             if "error" in body:
-                status = body["error"].get("code") if isinstance(body["error"], Mapping) else None
+                status = body["error"].get("code") if isinstance(body["error"], dict) else None
                 status = status if isinstance(status, int) else 500
                 raise decode_error(HttpResponse(status, Headers(), wire_json.encode(body)))
             yield body
@@ -167,7 +178,13 @@ class GeminiStreamDecoder:
         return self._part
 
     def _read(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        if isinstance(part.get("functionCall"), Mapping):
+        text = part.get("text")
+        if text is not None and len(part) == 1:
+            # The usual part: text and nothing else.
+            if text:
+                self._said = True
+                events.append(TextDelta(text, self._part if self._open is TextDelta else self._next(TextDelta)))
+        elif isinstance(part.get("functionCall"), dict):
             self._read_call(part, events)
         elif "text" in part:
             self._read_text(part, events)
@@ -246,10 +263,3 @@ class GeminiStreamDecoder:
         metadata = {**self._metadata, "raw_finish_reason": self._reason}
         events.append(ResponseEnd(settle_finish_reason(reason, has_calls=self._calls > 0), metadata))
         return events
-
-
-def _metadata(body: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"id": body.get("responseId"), "model": body.get("modelVersion")}
-    known = {"candidates", "usageMetadata", "responseId", "modelVersion"}
-    found |= {key: value for key, value in body.items() if key not in known}
-    return {key: value for key, value in found.items() if value is not None}
