@@ -250,12 +250,16 @@ class LlmFactory:
         return found
 
     def _limits(self, name: str, rules: Rules, connection: Connection) -> list[LimitPolicy]:
-        """Return the limits of a model: its connection's, shared with all its models of any kind, and its own."""
+        """
+        Return the limits of a model: its own, and its connection's, shared with all its models of any kind.
+
+        Its own stands outside: a call that waits for it must not hold a place that the connection's other models need.
+        """
         limits = [connection.limits()] if rules.connection_limits or rules.retry else []
         if rules.limits is not None:
             own = make_limits(rules.limits, name=f"model {name}", clock=self._runtime.now)
             self._model_limits.append(own)
-            limits.append(own)
+            limits.insert(0, own)
         return limits
 
     def _task_behind_policies(self, name: str, kind: str) -> Any:

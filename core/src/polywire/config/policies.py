@@ -53,7 +53,7 @@ def apply_policies(
         model: the model as its plugin built it.
         rules: what holds for it.
         name: its name in the settings, for logs and observers.
-        limits: its connection's, shared with the connection's other models, and its own.
+        limits: its own, and its connection's, shared with the connection's other models; the outermost first.
         fallbacks: the models of `rules.fallback`, built, in order.
         breakers: circuit breakers by model name, shared by all who ask these models.
         observers: told what happens to calls.
