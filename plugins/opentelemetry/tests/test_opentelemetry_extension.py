@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -15,7 +16,10 @@ from opentelemetry.trace import StatusCode
 
 from polywire import LlmFactory
 from polywire.errors import AuthenticationFailed, SettingsError
-from polywire.policy import PolicyModel, RetryPolicy
+from polywire.events import ResponseEnd, ResponseStart, TextDelta, UsageUpdate
+from polywire.models import ChatModel
+from polywire.policy import PolicyEmbeddingModel, PolicyModel, RetryPolicy
+from polywire.responses import FinishReason, TokenUsage
 from polywire.testing import FakeTransport, Reply, ScriptedChatModel
 from polywire_opentelemetry import OpenTelemetry
 
@@ -164,3 +168,98 @@ def test_the_settings_file_switches_it_on() -> None:
         assert factory.chat_model("openai:m") is not None
     with pytest.raises(SettingsError, match="capture_contents"):
         LlmFactory.from_config({**config, "extension_settings": {"opentelemetry": {"capture_contents": True}}})
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_the_span_is_current_while_a_request_is_sent_and_never_while_events_are_read(way: str) -> None:
+    telemetry = Telemetry()
+    inside: list[Any] = []
+
+    def answer(_: Any) -> Any:
+        inside.append(trace.get_current_span())
+        yield from ("a", "b")
+
+    streamed: Any = PolicyModel(ChatModel.from_function(answer), observers=[telemetry.extension])
+
+    def outside() -> None:
+        assert trace.get_current_span() is trace.INVALID_SPAN
+
+    async def read() -> None:
+        async for _ in streamed.astream("q"):
+            outside()
+
+    if way == "sync":
+        for _ in streamed.stream("q"):
+            outside()
+    else:
+        asyncio.run(read())
+    outside()
+
+    assert inside[0].get_span_context() == telemetry.span.context
+
+
+def test_a_stream_tells_its_end_its_cost_and_its_first_content() -> None:
+    telemetry = Telemetry()
+    events = [
+        ResponseStart({"id": "r-1", "model": "m-2026"}),
+        TextDelta("Hi"),
+        UsageUpdate(TokenUsage(input_tokens=10, output_tokens=5, reasoning_tokens=2)),
+        ResponseEnd(FinishReason.LENGTH),
+    ]
+    model = PolicyModel(ChatModel.from_function(lambda _: iter(events)), observers=[telemetry.extension])
+
+    model.stream("q").collect()  # type: ignore[attr-defined]
+
+    assert {
+        "gen_ai.request.stream": True,
+        "gen_ai.response.id": "r-1",
+        "gen_ai.response.model": "m-2026",
+        "gen_ai.response.finish_reasons": ("length",),
+        "gen_ai.usage.output_tokens": 5,
+        "gen_ai.usage.reasoning.output_tokens": 2,
+    }.items() <= dict(telemetry.span.attributes).items()
+    [point] = telemetry.points("gen_ai.client.operation.time_to_first_chunk")
+    assert point.count == 1
+    assert point.attributes["gen_ai.response.model"] == "m-2026"
+
+
+def test_vectors_are_an_operation_of_their_own() -> None:
+    telemetry = Telemetry()
+    reply = {
+        "object": "list",
+        "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}],
+        "model": "e-1",
+        "usage": {"prompt_tokens": 3, "total_tokens": 3},
+    }
+    config = {
+        "providers": {"openai": {"api_key": "k"}},
+        "models": {"vectors": {"kind": "embedding", "provider": "openai", "model": "e-1"}},
+    }
+    inner: Any = LlmFactory.from_config(config, transport=FakeTransport(reply)).embedding_model("vectors")
+    model = PolicyEmbeddingModel(inner.model, inner.policies, observers=[telemetry.extension])
+
+    model.embed("word")
+
+    assert telemetry.span.name == "embeddings e-1"
+    assert telemetry.span.attributes["gen_ai.operation.name"] == "embeddings"
+    assert telemetry.span.attributes["gen_ai.usage.input_tokens"] == 3
+
+
+def test_a_call_that_is_cancelled_ends_its_span() -> None:
+    telemetry = Telemetry()
+
+    async def slow(_: Any) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    async def main() -> None:
+        task = asyncio.ensure_future(
+            PolicyModel(ChatModel.from_function(slow), observers=[telemetry.extension]).achat("q")
+        )
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    asyncio.run(main())
+
+    assert telemetry.span.attributes["error.type"] == "CancelledError"
