@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings, strategies as st
+
 from polywire.errors import HistoryError
 from polywire.history import Ledger, check_history
 from polywire.messages import AiMessage, Message, SystemMessage, ToolCall, ToolResultMessage, UserMessage

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from hypothesis import given, settings, strategies as st
+
 from polywire.contents import ImageContent, OpaqueContent, ThinkingContent
 from polywire.errors import UnsupportedByModel
 from polywire.history import check_history
@@ -217,7 +218,7 @@ def test_stop_sequences_blank_or_too_many() -> None:
     assert prepared("\n", "END") == ("END",)
     assert prepared("\n", " ") is None
     assert prepared("1", "2", "3", "4", "\n") == ("1", "2", "3", "4")
-    with pytest.raises(UnsupportedByModel, match="5 given.*at most 4"):
+    with pytest.raises(UnsupportedByModel, match=r"5 given.*at most 4"):
         prepared("1", "2", "3", "4", "5")
 
 
@@ -237,7 +238,7 @@ def test_tool_choices_that_an_endpoint_lacks(choice: ToolChoice, taken: set[str]
     prepared = prepare(request, Profile(tool_choices=frozenset(taken)), wire="x")
 
     assert prepared.parameters.tool_choice == sent
-    assert bool(prepared.notices) is (sent != choice or "named" not in taken and choice.forced is not None)
+    assert bool(prepared.notices) is (sent != choice or ("named" not in taken and choice.forced is not None))
 
 
 def test_tool_choice_without_tools_is_not_sent() -> None:
@@ -375,7 +376,7 @@ def test_profiles_match_in_order_and_name_what_is_unknown() -> None:
     assert table.for_model("gpt-5-mini") is mini
     assert table.for_model("llama").max_tokens_field == "max_tokens"
     assert len(table.rules_for("gpt-5-mini")) == 2
-    with pytest.raises(ValueError, match="stop_limits.*stop_limit"):
+    with pytest.raises(ValueError, match=r"stop_limits.*stop_limit"):
         table.overridden({"stop_limits": 3})
 
 

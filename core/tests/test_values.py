@@ -302,7 +302,7 @@ def test_a_parameter_of_the_wrong_type_is_named(values: dict[str, object]) -> No
     ],
 )
 def test_a_parameter_of_a_wrong_value_is_refused(values: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         ChatRequestParameters(**values)  # type: ignore[arg-type]
 
 
