@@ -12,14 +12,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from polywire.errors import ConnectionFailed, ModelTimeout
+from polywire.errors import ConnectionFailed, ModelTimeout, RateLimited, ServerError
+from polywire.messages import AiMessage
 from polywire.models import ChatModel
 from polywire.policy import LimitPolicy, PolicyModel
+from polywire.responses import ChatResponse, TokenUsage
 
 WORKER = Path(__file__).parent / "redis_worker.py"
 sys.path.insert(0, str(WORKER.parent))
@@ -158,3 +161,197 @@ def test_a_store_that_goes_away_is_told_and_the_calls_go_on_or_fail_as_set(redis
     wait_until(lambda: not call(models["local"]).notices, "the shared limit is not used again", 40)
     for policy in policies.values():
         policy.close()
+
+
+def shared(redis: Redis, answer: Any = "ok", **limits: Any) -> tuple[Any, LimitPolicy]:
+    """One model behind a shared limit, as a process of its own would have it."""
+    policy = LimitPolicy(name="shared", store=redis.address, **limits)
+    function = answer if callable(answer) else lambda _: answer
+    return PolicyModel(ChatModel.from_function(function), [policy]), policy
+
+
+def test_tokens_are_settled_through_the_store(redis: Redis) -> None:
+    limits: dict[str, Any] = {"tokens_per_minute": 6000, "token_burst": 100, "estimate": 100}  # 100 a second
+    cheap = ChatResponse(AiMessage("ok"), TokenUsage(input_tokens=5, output_tokens=5))
+    (first, one), (second, two) = (shared(redis, lambda _: cheap, **limits) for _ in range(2))
+    started = time.monotonic()
+
+    for model in (first, second, first, second):
+        model.chat("q")
+
+    # Each reserves 100 and gives 90 back: the next waits for 10, a tenth of a second, and not for a whole one.
+    assert 0.29 < time.monotonic() - started < 1.5
+    one.close()
+    two.close()
+
+
+def test_a_failed_call_gives_its_tokens_back_through_the_store(redis: Redis) -> None:
+    limits: dict[str, Any] = {"tokens_per_minute": 60, "token_burst": 100, "estimate": 100}
+    error = ServerError("no", status=500)
+
+    def fail(_: Any) -> str:
+        raise error
+
+    (first, one), (second, two) = shared(redis, fail, **limits), shared(redis, **limits)
+    with pytest.raises(ServerError):
+        first.chat("q")
+
+    assert second.chat("q", deadline=5).text == "ok"
+    with pytest.raises(RateLimited):
+        second.chat("q", deadline=0.2)
+    one.close()
+    two.close()
+
+
+def test_a_providers_pause_holds_for_every_process(redis: Redis) -> None:
+    error = RateLimited("slow down", retry_after=0.5)
+
+    def fail(_: Any) -> str:
+        raise error
+
+    (first, one), (second, two) = shared(redis, fail), shared(redis)
+    assert second.chat("q").text == "ok"
+    with pytest.raises(RateLimited):
+        first.chat("q")
+    paused = time.monotonic()
+    client = redis_client(redis)
+    wait_until(lambda: client.exists("polywire:{shared}:pause"), "the pause does not reach the store")
+
+    assert second.chat("q").text == "ok"
+    assert time.monotonic() - paused > 0.45
+    client.delete("polywire:{shared}:pause")
+    with pytest.raises(RateLimited):
+        first.chat("q")
+    wait_until(lambda: client.exists("polywire:{shared}:pause"), "the pause does not reach the store")
+    client.close()
+    with pytest.raises(RateLimited, match="asked for a pause"):
+        second.chat("q", deadline=0.1)
+    one.close()
+    two.close()
+
+
+def test_a_store_that_comes_back_empty_grants_no_second_burst(redis: Redis) -> None:
+    model, policy = shared(redis, requests_per_minute=6, request_burst=3)
+    for _ in range(3):
+        model.chat("q")
+
+    redis.stop()
+    redis.start()
+
+    with pytest.raises(RateLimited) as caught:
+        model.chat("q", deadline=0.3)
+    assert caught.value.retry_after == pytest.approx(9.5, abs=0.6)
+    policy.close()
+
+
+def test_on_its_own_a_process_starts_without_a_burst(redis: Redis) -> None:
+    model, policy = shared(redis, requests_per_minute=1200, request_burst=10, on_store_failure="local")
+    model.chat("q")
+    redis.stop()
+    started = time.monotonic()
+
+    for _ in range(5):
+        assert model.chat("q").notices
+
+    assert time.monotonic() - started > 5 * 0.05 * 0.9
+    policy.close()
+
+
+def test_two_processes_take_turns(redis: Redis) -> None:
+    order: list[str] = []
+    models = []
+    for name in ("a", "b"):
+
+        def answer(_: Any, name: str = name) -> str:
+            order.append(name)
+            threading.Event().wait(0.005)
+            return "ok"
+
+        models.append(shared(redis, answer, concurrency=1))
+    threads = [
+        threading.Thread(target=lambda model=model: [model.chat("q") for _ in range(5)])
+        for model, _ in models
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert sorted(order) == ["a"] * 15 + ["b"] * 15
+    # While both have somebody waiting, neither is served twice in a row but by the chance of a moment.
+    assert sum(one != other for one, other in pairwise(order)) >= 14
+    for _, policy in models:
+        policy.close()
+
+
+def test_a_process_killed_at_the_head_of_the_queue_holds_up_nobody(redis: Redis) -> None:
+    released = threading.Event()
+
+    def wait_for_release(_: Any) -> str:
+        released.wait(20)
+        return "ok"
+
+    policy = LimitPolicy(name="held", concurrency=2, store=redis.address, lease=1.0)
+    holding = PolicyModel(ChatModel.from_function(wait_for_release), [policy])
+    thread = threading.Thread(target=lambda: holding.chat("q"))
+    thread.start()
+    wait_until(lambda: policy.limiter.in_use == 1, "the first call does not run")  # type: ignore[attr-defined]
+    other = worker("hold", redis.address, "1.0")  # takes the second place, and waits for a third
+    client = redis_client(redis)
+    wait_until(lambda: client.zcard("polywire:{held}:queue") == 1, "the other process does not wait")
+    os.kill(other.pid, signal.SIGKILL)
+    other.communicate()
+
+    quick = PolicyModel(ChatModel.from_function(lambda _: "mine"), [policy])
+    assert quick.chat("q", deadline=15).text == "mine"
+    released.set()
+    thread.join(20)
+    policy.close()
+    client.close()
+
+
+def redis_client(redis: Redis) -> Any:
+    from redis import Redis as Client
+
+    return Client(port=redis.port, host="127.0.0.1")
+
+
+def test_cancelled_and_late_calls_leave_nothing_in_the_store(redis: Redis) -> None:
+    async def slow(_: Any) -> str:
+        await asyncio.sleep(30)
+        return "never"
+
+    model, policy = shared(redis, slow, concurrency=2)
+    client = redis_client(redis)
+
+    async def main() -> None:
+        tasks = [asyncio.ensure_future(model.achat("q")) for _ in range(6)]
+        while policy.limiter.in_use < 2:  # type: ignore[attr-defined]  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        assert client.zcard("polywire:{shared}:leases") == 2
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+    asyncio.run(main())
+
+    wait_until(lambda: client.zcard("polywire:{shared}:leases") == 0, "a lease is left")
+    assert policy.limiter.in_use == 0  # type: ignore[attr-defined]
+    fresh, other = shared(redis, concurrency=2)
+    assert fresh.chat("q", deadline=10).text == "ok"
+    policy.close()
+    other.close()
+    client.close()
+
+
+def test_the_address_of_a_store_is_told_without_its_password(redis: Redis) -> None:
+    secret = "DO-NOT-LEAK-123"
+    policy = LimitPolicy(name="secret", concurrency=1, store=f"redis://:{secret}@127.0.0.1:1/0")
+    model = PolicyModel(ChatModel.from_function(lambda _: "ok"), [policy])
+
+    with pytest.raises(ConnectionFailed, match=r"redis://127\.0\.0\.1:1/0") as caught:
+        model.chat("q")
+
+    assert secret not in f"{caught.value!r} {caught.value} {policy!r} {model!r} {policy.limiter!r}"
+    policy.close()
