@@ -26,7 +26,16 @@ from polywire.media_types import from_base64, sniff_media_type
 from polywire_openai.fields import WIRE, extras_of, own_extras
 from polywire_openai.thinking import IN_CONTENT, thinking_chunk_text
 
-__all__ = ["AUDIO_FORMATS", "decode_content", "decode_contents", "decode_part", "is_refusal", "parts_of", "refusal"]
+__all__ = [
+    "AUDIO_FORMATS",
+    "CACHE_MARKS",
+    "decode_content",
+    "decode_contents",
+    "decode_part",
+    "is_refusal",
+    "parts_of",
+    "refusal",
+]
 
 AUDIO_FORMATS: Mapping[str, str] = {
     "wav": "audio/wav",
@@ -41,12 +50,14 @@ AUDIO_FORMATS: Mapping[str, str] = {
 }
 """The wire's word for a form of sound, and its media type."""
 
-_BREAKPOINT = "prompt_cache_breakpoint"
-_TEXT = frozenset({"type", "text", _BREAKPOINT})
+CACHE_MARKS = ("prompt_cache_breakpoint", "cache_control")
+"""The fields for a cache mark: this wire's, and the one that some endpoints take over from another."""
+
+_TEXT = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
-_IMAGE = frozenset({"type", "image_url", _BREAKPOINT})
-_AUDIO = frozenset({"type", "input_audio", _BREAKPOINT})
-_FILE = frozenset({"type", "file", _BREAKPOINT})
+_IMAGE = frozenset({"type", "image_url"})
+_AUDIO = frozenset({"type", "input_audio"})
+_FILE = frozenset({"type", "file"})
 _VIDEO = frozenset({"type", "video_url"})
 _THINKING = frozenset({"type", "thinking", "signature"})
 
@@ -90,8 +101,8 @@ def parts_of(content: Any, where: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _cache_mark(part: Mapping[str, Any]) -> CacheMark | None:
-    """Read the mark of this wire, or the one that some endpoints take over from another; that one stays in the extras."""
-    mark = part.get(_BREAKPOINT) or part.get("cache_control")
+    """Read a mark; its exact form stays in the extras."""
+    mark = next((part[field] for field in CACHE_MARKS if field in part), None)
     if not isinstance(mark, Mapping):
         return None
     ttl = mark.get("ttl")

@@ -20,14 +20,19 @@ from polywire.errors import UnsupportedByModel
 from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.media import source_of
-from polywire_openai.contents import AUDIO_FORMATS, is_refusal
+from polywire_openai.contents import AUDIO_FORMATS, CACHE_MARKS, is_refusal
 from polywire_openai.fields import WIRE, own_extras
 
-__all__ = ["ContentWriter"]
+__all__ = ["ContentWriter", "mark_goes_back_as_read"]
 
 _FORMATS = {media_type: form for form, media_type in AUDIO_FORMATS.items()}
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _LIFETIMES = frozenset({"30m", "12h"})
+
+
+def mark_goes_back_as_read(content: Any, profile: Profile) -> bool:
+    """Whether a content's cache mark is written in the very form in which it was read, whatever the profile says of marks."""
+    return bool(profile.quirks.get("as_read")) and any(field in own_extras(content.extras) for field in CACHE_MARKS)
 
 
 class ContentWriter:
@@ -92,8 +97,11 @@ class ContentWriter:
             case _:
                 msg = f"{where}: this wire has no place for {type(content).__name__}"
                 raise UnsupportedByModel(msg)
-        self._mark(part, content.cache)
-        for key, value in own_extras(content.extras).items():
+        own = own_extras(content.extras)
+        if not mark_goes_back_as_read(content, self.profile):
+            self._mark(part, content.cache)
+            own = {key: value for key, value in own.items() if key not in CACHE_MARKS}
+        for key, value in own.items():
             part.setdefault(key, value)
         return part
 

@@ -32,7 +32,7 @@ from polywire.responses import Notice
 from polywire.translation.envelope import error_envelope, success_envelope
 from polywire.translation.tool_media import MOVED
 from polywire_openai.contents import is_refusal
-from polywire_openai.encode_contents import ContentWriter
+from polywire_openai.encode_contents import ContentWriter, mark_goes_back_as_read
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
 from polywire_openai.tool_fragments import CUSTOM, INVALID_JSON
@@ -65,7 +65,7 @@ def encode_history(messages: Sequence[Message], profile: Profile, notices: list[
     """
     if not profile.system_in_place:
         messages = gather_instructions(messages, notices)
-    writer = MessageWriter(profile, notices, _marks(messages))
+    writer = MessageWriter(profile, notices, _marks(messages, profile))
     written = [
         writer.write_plain(message) or writer.write(message, f"messages[{index}]")
         for index, message in enumerate(messages)
@@ -91,7 +91,7 @@ def encode_history_json(messages: Sequence[Message], profile: Profile, notices: 
             written.append(known)
             continue
         if writer is None:
-            writer = MessageWriter(profile, notices, _marks(messages))
+            writer = MessageWriter(profile, notices, _marks(messages, profile))
         told, counted = len(notices), writer.counted
         item = writer.write_plain(message) or writer.write(message, f"messages[{index}]")
         is_plain = len(notices) == told and writer.counted == counted
@@ -105,12 +105,13 @@ def encode_history_json(messages: Sequence[Message], profile: Profile, notices: 
     return written
 
 
-def _marks(messages: Sequence[Message]) -> int:
+def _marks(messages: Sequence[Message], profile: Profile) -> int:
+    """Count the cache marks that go by the profile."""
     count = 0
     for message in messages:
         values: Sequence[Any] = message.parts if type(message) is AiMessage else getattr(message, "contents", ())
         for value in values:
-            if getattr(value, "cache", None) is not None:
+            if getattr(value, "cache", None) is not None and not mark_goes_back_as_read(value, profile):
                 count += 1
     return count
 
@@ -289,6 +290,8 @@ class MessageWriter:
         content: Any = self._contents.shortest([*in_content, *parts], "")
         if declined:
             written["refusal"] = "".join(declined)
+        if "audio" in extras:
+            written["audio"] = extras["audio"]
         # Null is for a message whose weight lies elsewhere; one that says nothing says it with an empty string.
         is_bare = not calls and not declined and "audio" not in written
         beside_thinking = self._profile.empty_content_with_reasoning and any(key in written for key in THINKING_FIELDS)
@@ -333,9 +336,9 @@ class MessageWriter:
         kind = getattr(part, "kind", "media")
         self._notices.append(Notice("dropped", where, f"this wire takes no {kind} back in the model's own message"))
 
-    def call(self, call: ToolCall) -> dict[str, Any]:
-        """Write one tool call."""
-        arguments = encode_arguments(call.arguments)
+    def call(self, call: ToolCall, *, raw: bool = False) -> dict[str, Any]:
+        """Write one tool call; `raw`: with its arguments as they are, even if they are no object."""
+        arguments = call.arguments if raw else encode_arguments(call.arguments)
         extras = call.extras
         own = own_extras(extras) if extras else EMPTY
         if own.get("type") == CUSTOM:

@@ -154,7 +154,7 @@ def encode_message(
                     told = "the seal on thinking of another wire is left out: this wire has no place for it"
                     notices.append(Notice("dropped", where, told))
             case ToolCall():
-                calls.append(writer.call(part))
+                calls.append(writer.call(part, raw=True))
             case AudioContent() if part.data is not None:
                 message["audio"] = audio_fields(part, own=own)
             case ImageContent() if part.url is not None or part.data is not None:
