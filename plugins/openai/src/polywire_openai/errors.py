@@ -62,7 +62,7 @@ def find_error(payload: Mapping[str, Any]) -> Any:
     if payload.get("error"):
         return payload
     groq = payload.get("x_groq")
-    if isinstance(groq, Mapping) and groq.get("error"):
+    if groq and isinstance(groq, Mapping) and groq.get("error"):
         return {"error": groq["error"], "request_id": groq.get("id")}
     choices = payload.get("choices")
     if isinstance(choices, list):

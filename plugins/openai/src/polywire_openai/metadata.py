@@ -53,8 +53,10 @@ def absorb_top(metadata: dict[str, Any], payload: Mapping[str, Any]) -> None:
         elif key == "x_groq" and isinstance(value, Mapping):
             if rest := {name: item for name, item in value.items() if name not in {"usage", "error"}}:
                 metadata[key] = merged(metadata.get(key), rest)
-        else:
+        elif type(value) is dict:
             metadata[key] = merged(metadata.get(key), value)
+        else:
+            metadata[key] = value
 
 
 def absorb_choice(metadata: dict[str, Any], choice: Mapping[str, Any]) -> bool:

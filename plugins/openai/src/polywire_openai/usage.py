@@ -33,6 +33,8 @@ _TYPED_PARTS = {
 def find_usage(payload: Mapping[str, Any], choice: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return the usage object of a body or chunk: at its top, inside its choice, or in `x_groq`; without any number, `None`."""
     found = payload.get("usage")
+    if found is None and "x_groq" not in payload and (choice is None or "usage" not in choice):
+        return None
     if not isinstance(found, Mapping):
         found = choice.get("usage") if choice is not None else None
     if not isinstance(found, Mapping):
