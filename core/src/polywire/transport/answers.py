@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from polywire.codec import Headers, HttpRequest
 from polywire.errors import PolywireError, ProtocolError, SettingsError
+from polywire.transport.closing import uninterrupted
 from polywire.transport.failures import translate_error, unsendable_header
 from polywire.transport.redirects import MAX_REDIRECTS
 from polywire.transport.streams import HttpStream
@@ -34,7 +35,7 @@ def aopened(response: Any) -> HttpStream:
         response.status_code,
         Headers(response.headers.multi_items()),
         achunks=chunks,
-        aclose=lambda: _aclose(chunks, response),
+        aclose=lambda: uninterrupted(_aclose(chunks, response)),
         abort=_aborter(response),
     )
 
