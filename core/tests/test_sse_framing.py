@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from polywire.codec import Frame
 from polywire.errors import ProtocolError
@@ -269,6 +269,8 @@ LINES = st.sampled_from(
     st.lists(st.tuples(LINES, st.sampled_from([b"\n", b"\r\n", b"\r"])), max_size=14),
     st.lists(st.integers(0, 200), max_size=6),
 )
+@example([(b"{", b"\n"), (b"", b"\n"), (b"", b"\n"), (b"id: 1", b"\n")], [])
+@example([(b"{", b"\n"), (b"", b"\n"), (b"", b"\n"), (b"", b"\n"), (b"id: 1", b"\n")], [3])
 def test_the_cut_never_matters(lines: list[tuple[bytes, bytes]], cuts: list[int]) -> None:
     body = b"".join(line + end for line, end in lines)
     places = sorted({min(cut, len(body)) for cut in cuts} | {0, len(body)})

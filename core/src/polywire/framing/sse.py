@@ -181,6 +181,9 @@ class SseFraming:
             frames.append(Frame(data, event))
 
     def _add_bare(self, block: bytes, frames: list[Frame]) -> None:
+        block = block.strip(b"\n")  # how many blank lines stand between two pieces must not depend on the cut
+        if not block:
+            return
         self._bare.append(block)
         if sum(map(len, self._bare)) > self._max_event_bytes:
             self._refuse()
