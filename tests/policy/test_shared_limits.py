@@ -22,6 +22,7 @@ from polywire.errors import ConnectionFailed, ModelTimeout, RateLimited, ServerE
 from polywire.messages import AiMessage
 from polywire.models import ChatModel
 from polywire.policy import LimitPolicy, PolicyModel
+from polywire.policy.observers import StoreUnavailable
 from polywire.responses import ChatResponse, TokenUsage
 
 WORKER = Path(__file__).parent / "redis_worker.py"
@@ -245,7 +246,14 @@ def test_a_store_that_comes_back_empty_grants_no_second_burst(redis: Redis) -> N
 
 
 def test_on_its_own_a_process_starts_without_a_burst(redis: Redis) -> None:
-    model, policy = shared(redis, requests_per_minute=1200, request_burst=10, on_store_failure="local")
+    _, policy = shared(redis, requests_per_minute=1200, request_burst=10, on_store_failure="local")
+    told: list[Any] = []
+
+    class Recorder:
+        def observe(self, event: Any) -> None:
+            told.append(event)
+
+    model = PolicyModel(ChatModel.from_function(lambda _: "ok"), [policy], observers=[Recorder()])
     model.chat("q")
     redis.stop()
     started = time.monotonic()
@@ -254,6 +262,7 @@ def test_on_its_own_a_process_starts_without_a_burst(redis: Redis) -> None:
         assert model.chat("q").notices
 
     assert time.monotonic() - started > 5 * 0.05 * 0.9
+    assert [event.store for event in told if type(event) is StoreUnavailable] == [redis.address] * 5
     policy.close()
 
 

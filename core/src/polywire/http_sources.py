@@ -208,9 +208,10 @@ def _caused(error: ModelError, cause: BaseException) -> ModelError:
 
 
 class HttpSource:
-    """A streamed call, read from a thread."""
+    """A streamed call, read from a thread. It keeps the limits of `CallOptions` itself."""
 
     __slots__ = ("_chunks", "_closed", "_reader", "_watch")
+    keeps_limits = True
 
     def __init__(self, connection: Connection, opened: Opened, limits: CallLimits | None) -> None:
         self._reader = _Reader(connection, opened, limits)

@@ -168,19 +168,28 @@ class Call:
         left = self.remaining()
         if left is None and self.first_event is None and self.between_events is None:
             return self.request
-        request = self.request
-        options = CallOptions(
-            deadline=left,
-            first_event=self.first_event,
-            between_events=self.between_events,
-            tags=request.options.tags,
+        return self._with_options(
+            CallOptions(
+                deadline=left,
+                first_event=self.first_event,
+                between_events=self.between_events,
+                tags=self.request.options.tags,
+            )
         )
+
+    def unlimited_request(self) -> ChatRequest:
+        """Return the request without limits of time, for where they are kept from outside."""
+        tags = self.request.options.tags
+        return self._with_options(CallOptions(tags=tags) if tags else NO_OPTIONS)
+
+    def _with_options(self, options: CallOptions) -> ChatRequest:
         # Made without checking the messages again: they are those of a request that has been checked.
-        timed = object.__new__(ChatRequest)
-        object.__setattr__(timed, "messages", request.messages)
-        object.__setattr__(timed, "parameters", request.parameters)
-        object.__setattr__(timed, "options", options)
-        return timed
+        request = self.request
+        changed = object.__new__(ChatRequest)
+        object.__setattr__(changed, "messages", request.messages)
+        object.__setattr__(changed, "parameters", request.parameters)
+        object.__setattr__(changed, "options", options)
+        return changed
 
     def ask(self, request: ChatRequest) -> ChatResponse:
         """Have the model answer `request`, blocking. The innermost step of a plain call."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from polywire.errors import ModelError, RateLimited, SettingsError, UnsupportedByModel
 from polywire.policy.memory_limiter import MemoryLimiter
-from polywire.policy.observers import Waited, Waiting
+from polywire.policy.observers import StoreUnavailable, Waited, Waiting
 from polywire.policy.opening import Opened, StreamEnd
 from polywire.policy.plans import Effect, Plan, Proceed, WaitFor
 from polywire.policy.rates import RateLimit
@@ -214,6 +214,8 @@ class LimitPolicy:
         permit = ticket.permit
         if permit.notice is not None:
             call.record.add_notice(Notice("information", "limits", permit.notice))
+            if call.observers:
+                call.notify(StoreUnavailable(call, str(getattr(self.limiter, "store", ""))))
         if told is not None and call.observers:
             call.notify(Waited(call, told, now() - started))
         return permit

@@ -161,7 +161,7 @@ def _open_stream(call: Call, request: ChatRequest) -> Opened:
         as_source(model.do_stream(request)) if isinstance(model, StreamingChatModel) else _WholeAnswer(model, request)
     )
     try:
-        if request is not call.request:
+        if request is not call.request and not getattr(source, "keeps_limits", False):
             watch = Watch(call, getattr(source, "abort", None))
         held = source.read() if watch is None else watch.read(source.read)
         if held and not _has_content(held):
@@ -184,7 +184,9 @@ async def _aopen_stream(call: Call) -> Opened:
     model, request = call.model, call.request
     watch: AsyncWatch | None = None
     if call.deadline is not None or call.first_event is not None or call.between_events is not None:
+        # One timer for the whole stream; the model below need not set its own at every read.
         watch = AsyncWatch(call)
+        request = call.unlimited_request()
     source: AsyncEventSource | None = None
     try:
         if isinstance(model, StreamingChatModel):

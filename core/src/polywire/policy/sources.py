@@ -69,10 +69,10 @@ class _PolicySource:
         return batch
 
     def _note(self, batch: Sequence[StreamEvent]) -> None:
-        # One look at the kinds in a batch: nearly all batches hold nothing but deltas.
+        # Nearly all are deltas, of which nothing is noted.
         if _TOLD.isdisjoint(map(type, batch)):
             return
-        for event in batch:
+        for event in [event for event in batch if type(event) in _TOLD]:
             match event:
                 case UsageUpdate():
                     self._usage = latest_usage(self._usage, event.usage)
@@ -126,7 +126,7 @@ class PolicySource(_PolicySource):
         except BaseException as error:
             self._error = error
             raise
-        if opened.riders:
+        if opened.riders and batch and (len(batch) > 1 or type(batch[0]) in _TOLD):
             self._note(batch)
         return batch  # type: ignore[no-any-return]
 
@@ -173,7 +173,7 @@ class AsyncPolicySource(_PolicySource):
         except BaseException as error:
             self._error = error
             raise
-        if opened.riders:
+        if opened.riders and batch and (len(batch) > 1 or type(batch[0]) in _TOLD):
             self._note(batch)
         return batch  # type: ignore[no-any-return]
 

@@ -6,7 +6,8 @@ being handed out (it would cancel the consumer's own awaits). One timer per stre
 rings, whether a read has really waited too long; so a read costs two looks at a clock and no timer of its own.
 
 A sync read cannot be timed from inside, because keep-alive bytes hold off a read timeout for ever: the watchdog's thread
-calls the source's `abort()`. An async read is cancelled by its loop, as `asyncio.timeout` does it.
+calls the source's `abort()`. A sync source that keeps the limits itself, which it is given as `CallOptions`, says so with
+`keeps_limits = True`, and is not watched. An async read is cancelled by its loop, as `asyncio.timeout` does it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class _Limits:
 
     def saw(self, batch: Sequence[StreamEvent]) -> None:
         """Let the patience begin anew, where `batch` holds content."""
-        if not CONTENT_EVENTS.isdisjoint(map(type, batch)):
+        # Most batches are one delta, or begin with one.
+        if batch and (type(batch[0]) in CONTENT_EVENTS or not CONTENT_EVENTS.isdisjoint(map(type, batch))):
             self._fresh = True
             return
         # What the reader does before it asks for more does not count.
@@ -73,7 +75,9 @@ class _Limits:
         now = self._now()
         if self._fresh:
             self._fresh = False
-            self._expires = self._deadline if self._patience is None else min(self._deadline, now + self._patience)
+            self._expires = self._deadline
+            if self._patience is not None and now + self._patience < self._deadline:
+                self._expires = now + self._patience
         elif self._left is not None:
             self._expires, self._left = min(self._deadline, now + self._left), None
         if self._fired or self._expires <= now:
