@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from polywire.profiles import Profile
@@ -11,7 +11,7 @@ from polywire.responses import Notice
 from polywire.schemas import Lowered, lower_schema
 from polywire_openai.fields import WIRE, extras_of, own_extras
 
-__all__ = ["decode_tool_choice", "decode_tools", "encode_tool_choice", "encode_tools"]
+__all__ = ["decode_tool_choice", "decode_tools", "encode_tool_choice", "encode_tools", "read_tools"]
 
 _TOOL = frozenset({"type", "function"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
@@ -57,15 +57,22 @@ def _encode_tool(
 
 def decode_tools(tools: Any) -> tuple[ToolSpecification | OpaqueTool, ...] | None:
     """Read the tools; one that is no function, or whose schema only its own server can judge, is kept as it came."""
+    return read_tools(tools, _decode_tool, WIRE)
+
+
+def read_tools(
+    tools: Any, read_one: Callable[[Mapping[str, Any]], ToolSpecification | OpaqueTool], wire: str
+) -> tuple[ToolSpecification | OpaqueTool, ...] | None:
+    """Read each tool by `read_one`; a second one of the same name is kept as it came. No list of tools gives `None`."""
     if not isinstance(tools, Sequence) or isinstance(tools, str):
         return None
     names: set[str] = set()
     read: list[ToolSpecification | OpaqueTool] = []
     for tool in tools:
-        value = _decode_tool(tool)
+        value = read_one(tool)
         if isinstance(value, ToolSpecification):
             if value.name in names:
-                value = OpaqueTool(WIRE, tool)
+                value = OpaqueTool(wire, tool)
             else:
                 names.add(value.name)
         read.append(value)

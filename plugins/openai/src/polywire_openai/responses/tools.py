@@ -10,6 +10,7 @@ from polywire.requests import OpaqueTool, ToolChoice, ToolSpecification
 from polywire.responses import Notice
 from polywire.schemas import Lowered, lower_schema
 from polywire_openai.responses.fields import WIRE, extras_of, own_extras
+from polywire_openai.tools import read_tools
 
 __all__ = ["decode_tool_choice", "decode_tools", "encode_tool_choice", "encode_tools"]
 
@@ -50,19 +51,7 @@ def encode_tools(
 
 def decode_tools(tools: Any) -> tuple[ToolSpecification | OpaqueTool, ...] | None:
     """Read the tools; one that is no function, or whose schema only its own server can judge, is kept as it came."""
-    if not isinstance(tools, Sequence) or isinstance(tools, str):
-        return None
-    names: set[str] = set()
-    read: list[ToolSpecification | OpaqueTool] = []
-    for tool in tools:
-        value = _decode_tool(tool)
-        if isinstance(value, ToolSpecification):
-            if value.name in names:
-                value = OpaqueTool(WIRE, tool)
-            else:
-                names.add(value.name)
-        read.append(value)
-    return tuple(read)
+    return read_tools(tools, _decode_tool, WIRE)
 
 
 def _decode_tool(tool: Mapping[str, Any]) -> ToolSpecification | OpaqueTool:
