@@ -1,8 +1,8 @@
 """
 The loop: ask the model, run what it calls, ask again, until it calls nothing more.
 
-It is one generator that yields what is to be done. Four short interpreters do it, sync and async, plain and streamed, so
-that the loop's rules are written once. At every moment the history is closed: a turn enters it together with the answers
+It is one generator that yields what is to be done. Two short interpreters do it, sync and async, so that the loop's rules
+are written once. At every moment the history is closed: a turn enters it together with the answers
 to all of its calls.
 """
 

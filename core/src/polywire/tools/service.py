@@ -150,29 +150,11 @@ class ToolService:
             ToolLoopLimit: the rounds are used up; carries the result so far.
             PolywireError: an async tool, or hook, is to be run while an event loop is running in this thread.
         """
+        outcome: list[ToolChatResult] = []
         state = self._state(request, context, transcript, parameters)
-        self._require_sync()
-        steps = tool_loop(state)
-        answer: Any = None
-        try:
-            while True:
-                try:
-                    step = steps.send(answer)
-                except StopIteration as end:
-                    result: ToolChatResult = end.value
-                    return result
-                answer = None
-                if isinstance(step, AskModel):
-                    answer = model.chat(step.request)
-                elif isinstance(step, RunCalls):
-                    with closing(run_calls(state.desk, step.calls, self._parallel)) as executions:
-                        for execution in executions:
-                            state.answer(execution)
-                elif not isinstance(step, Answered):
-                    answer = run_awaitable(step, "the hook before_call")
-        except BaseException:
-            state.abandon()
-            raise
+        for _ in self._run(model, state, outcome, streamed=False):
+            pass
+        return outcome[0]
 
     async def achat(
         self,
@@ -185,28 +167,11 @@ class ToolService:
         **parameters: Any,
     ) -> ToolChatResult:
         """Run the loop to its end. As `chat`; sync tools run in threads, with the caller's context variables."""
+        outcome: list[ToolChatResult] = []
         state = self._state(request, context, transcript, parameters)
-        steps = tool_loop(state)
-        answer: Any = None
-        try:
-            while True:
-                try:
-                    step = steps.send(answer)
-                except StopIteration as end:
-                    result: ToolChatResult = end.value
-                    return result
-                answer = None
-                if isinstance(step, AskModel):
-                    answer = await model.achat(step.request)
-                elif isinstance(step, RunCalls):
-                    async with aclosing(arun_calls(state.desk, step.calls, self._parallel)) as executions:
-                        async for execution in executions:
-                            state.answer(execution)
-                elif not isinstance(step, Answered):
-                    answer = await step
-        except BaseException:
-            state.abandon()
-            raise
+        async for _ in self._arun(model, state, outcome, streamed=False):
+            pass
+        return outcome[0]
 
     def stream(
         self,
@@ -226,7 +191,7 @@ class ToolService:
         """
         state = self._state(request, context, transcript, parameters)
         outcome: list[ToolChatResult] = []
-        return ToolStream(state, self._told(model, state, outcome), outcome)
+        return ToolStream(state, self._run(model, state, outcome, streamed=True), outcome)
 
     def astream(
         self,
@@ -241,9 +206,12 @@ class ToolService:
         """Run the loop as an async stream. As `stream`; no `await` needed."""
         state = self._state(request, context, transcript, parameters)
         outcome: list[ToolChatResult] = []
-        return AsyncToolStream(state, self._atold(model, state, outcome), outcome)
+        return AsyncToolStream(state, self._arun(model, state, outcome, streamed=True), outcome)
 
-    def _told(self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult]) -> Iterator[ToolEvent]:
+    def _run(
+        self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult], *, streamed: bool
+    ) -> Iterator[ToolEvent]:
+        """Do what the loop asks for. Where nothing is `streamed`, whole answers are asked for, and only tools are told of."""
         self._require_sync()
         steps = tool_loop(state)
         answer: Any = None
@@ -256,13 +224,14 @@ class ToolService:
                     return
                 answer = None
                 if isinstance(step, AskModel):
-                    if isinstance(model, StreamingChatModel):
+                    if streamed and isinstance(model, StreamingChatModel):
                         with model.stream(step.request) as stream:
                             yield from stream
                             answer = stream.response
                     else:
                         answer = model.chat(step.request)
-                        yield from events_of(answer)
+                        if streamed:
+                            yield from events_of(answer)
                 elif isinstance(step, RunCalls):
                     for ready in step.calls:
                         yield ToolExecutionStart(ready.call, state.round)
@@ -278,9 +247,10 @@ class ToolService:
             state.abandon()
             raise
 
-    async def _atold(
-        self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult]
+    async def _arun(
+        self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult], *, streamed: bool
     ) -> AsyncIterator[ToolEvent]:
+        """Do what the loop asks for. As `_run`."""
         steps = tool_loop(state)
         answer: Any = None
         try:
@@ -292,15 +262,16 @@ class ToolService:
                     return
                 answer = None
                 if isinstance(step, AskModel):
-                    if isinstance(model, StreamingChatModel):
+                    if streamed and isinstance(model, StreamingChatModel):
                         async with model.astream(step.request) as stream:
                             async for event in stream:
                                 yield event
                             answer = stream.response
                     else:
                         answer = await model.achat(step.request)
-                        for event in events_of(answer):
-                            yield event
+                        if streamed:
+                            for event in events_of(answer):
+                                yield event
                 elif isinstance(step, RunCalls):
                     for ready in step.calls:
                         yield ToolExecutionStart(ready.call, state.round)
