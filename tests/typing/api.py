@@ -131,6 +131,7 @@ def tools(model: ChatModel) -> None:
     result = ToolService([get_weather, book]).chat(model, "What is the weather?")
     assert_type(result.text, str | None)
     assert_type(result.final_response, ChatResponse)
+    assert_type(ToolService([get_weather]).chat(model, "Read this bill.", output=Invoice).output, Invoice)
 
 
 async def tools_async() -> None:

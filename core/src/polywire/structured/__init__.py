@@ -126,11 +126,17 @@ def stream_typed(
     output: type[OutputT],
     *,
     mode: OutputMode | None = None,
+    repair_rounds: int = 0,
     **parameters: Any,
 ) -> TypedChatStream[OutputT]:
-    """Ask for an answer of a type, and return the object as it grows; `.output` is the validated one at the end."""
-    conversation = TypedConversation(model, fold_request(request, **parameters), output, mode, 0)
-    return TypedChatStream(conversation, model.stream(conversation.request))
+    """
+    Ask for an answer of a type, and return the object as it grows; `.output` is the validated one at the end.
+
+    Takes what `chat_typed` takes. A wrong answer is not sent back unless `repair_rounds` says so, for what was handed out
+    cannot be taken back: with each round the object begins to grow anew.
+    """
+    conversation = TypedConversation(model, fold_request(request, **parameters), output, mode, repair_rounds)
+    return TypedChatStream(conversation, model.stream)
 
 
 def astream_typed(
@@ -139,8 +145,9 @@ def astream_typed(
     output: type[OutputT],
     *,
     mode: OutputMode | None = None,
+    repair_rounds: int = 0,
     **parameters: Any,
 ) -> AsyncTypedChatStream[OutputT]:
-    """Ask for an answer of a type, and return the object as it grows, asynchronously. No `await` needed."""
-    conversation = TypedConversation(model, fold_request(request, **parameters), output, mode, 0)
-    return AsyncTypedChatStream(conversation, model.astream(conversation.request))
+    """Ask for an answer of a type, and return the object as it grows, asynchronously. As `stream_typed`; no `await` needed."""
+    conversation = TypedConversation(model, fold_request(request, **parameters), output, mode, repair_rounds)
+    return AsyncTypedChatStream(conversation, model.astream)

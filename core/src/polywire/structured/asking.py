@@ -73,11 +73,13 @@ class TypedConversation:
         profile = _profile_of(model, request)
         self.mode: OutputMode = mode or _choose_mode(profile, request)
         self._repair_rounds = repair_rounds
+        self._repairs = 0
         self._responses: list[ChatResponse] = []
         self._notices: list[Notice] = []
         self._strict: bool | None = None
         self.lowered = self._lower(profile)
-        self.request = self._asked(request, profile)
+        self._profile = profile
+        self.request = self.asked(request)
 
     def _lower(self, profile: Profile | None) -> Lowered:
         if profile is None or self.mode == "instructions":
@@ -88,8 +90,9 @@ class TypedConversation:
         self._strict = True if strict else None
         return lowered
 
-    def _asked(self, request: ChatRequest, profile: Profile | None) -> ChatRequest:
-        parameters = request.parameters
+    def asked(self, request: ChatRequest) -> ChatRequest:
+        """Return `request` as one that asks for the type."""
+        parameters, profile = request.parameters, self._profile
         schema = self.lowered.schema
         if self.mode == "schema":
             form = ResponseFormat("json_schema", schema, self.type.name, self.type.description, self._strict)
@@ -126,6 +129,23 @@ class TypedConversation:
         Raises:
             OutputTruncated, OutputRefused, OutputInvalid: there will be none.
         """
+        outcome = self.read(response)
+        if isinstance(outcome, TypedChatResponse):
+            return outcome
+        turn = [response.message] if response.message.parts else []
+        self.request = self.request.with_messages([*self.request.messages, *turn, *outcome])
+        return None
+
+    def read(self, response: ChatResponse) -> TypedChatResponse[Any] | list[Message]:
+        """
+        Read an answer.
+
+        Returns:
+            the typed response; or, where the answer was wrong, the messages that follow it and ask for its repair.
+
+        Raises:
+            OutputTruncated, OutputRefused, OutputInvalid: there will be none.
+        """
         self._responses.append(response)
         text = self.text_of(response)
         problem = "it holds no JSON"
@@ -146,11 +166,15 @@ class TypedConversation:
         if others:
             msg = f"the model called {', '.join(others)} instead of answering; run tools with ToolService first"
             raise OutputInvalid(msg, self._responses, text)
-        if len(self._responses) > self._repair_rounds:
+        if self._repairs >= self._repair_rounds:
             msg = f"the answer does not fit {self.type.name}: {problem}"
             raise OutputInvalid(msg, self._responses, text)
-        self._ask_for_repair(response, problem)
-        return None
+        self._repairs += 1
+        return _repair_messages(response, problem)
+
+    def saw(self, response: ChatResponse) -> None:
+        """Take in an answer that is not the last one, such as a turn of tool calls: its usage and notices count."""
+        self._responses.append(response)
 
     def _candidates(self, response: ChatResponse, text: str) -> list[Any]:
         if self.mode == "tool" and any(call.name == _TOOL and not call.is_valid for call in response.tool_calls):
@@ -158,11 +182,10 @@ class TypedConversation:
         return list(json_candidates(text))
 
     def _typed(self, response: ChatResponse, text: str, output: Any) -> TypedChatResponse[Any]:
-        rounds = len(self._responses) - 1
-        if rounds:
-            word = "round" if rounds == 1 else "rounds"
+        if self._repairs:
+            word = "round" if self._repairs == 1 else "rounds"
             self._notices.append(
-                Notice("repaired", "output", f"the answer was put right by the model in {rounds} {word}")
+                Notice("repaired", "output", f"the answer was put right by the model in {self._repairs} {word}")
             )
         message, reason = response.message, response.finish_reason
         if any(call.name == _TOOL for call in response.tool_calls) and self.mode == "tool":
@@ -176,17 +199,13 @@ class TypedConversation:
         usage = total_usage(answer.usage for answer in self._responses)
         return TypedChatResponse(message, usage, reason, tuple(notices), response.metadata, output=output)
 
-    def _ask_for_repair(self, response: ChatResponse, problem: str) -> None:
-        words = f"This answer does not fit the JSON Schema that was asked for: {problem}. Give the whole answer again, corrected."
-        messages: list[Message] = list(self.request.messages)
-        if response.message.parts:
-            messages.append(response.message)
-        if response.tool_calls:
-            error = ToolError("invalid_arguments", words)
-            messages += [ToolResultMessage(call.id, call.name, error=error) for call in response.tool_calls]
-        else:
-            messages.append(UserMessage(words))
-        self.request = self.request.with_messages(messages)
+
+def _repair_messages(response: ChatResponse, problem: str) -> list[Message]:
+    words = f"This answer does not fit the JSON Schema that was asked for: {problem}. Give the whole answer again, corrected."
+    if response.tool_calls:
+        error = ToolError("invalid_arguments", words)
+        return [ToolResultMessage(call.id, call.name, error=error) for call in response.tool_calls]
+    return [UserMessage(words)]
 
 
 def _with_system_text(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:

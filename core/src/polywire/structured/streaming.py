@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from polywire.errors import PolywireError
 from polywire.events import StreamEvent, TextDelta, ToolCallDelta
+from polywire.requests import ChatRequest
 from polywire.responses import TypedChatResponse
 from polywire.streams import AsyncChatStream, ChatStream
 from polywire.structured.asking import TypedConversation
@@ -74,21 +75,27 @@ class TypedChatStream(_Base[OutputT]):
     An iterator of the output so far, as plain JSON data, and a context manager.
 
     Each item is the whole object as far as it has come: strings may still grow, properties may be missing, and nothing is
-    validated. At the end the output is validated; a wrong one raises, for what was handed out cannot be taken back.
+    validated. At the end the output is validated. A wrong one raises; with `repair_rounds` it is sent back to the model,
+    and the object begins to grow anew.
     """
 
-    def __init__(self, conversation: TypedConversation, stream: ChatStream) -> None:
+    def __init__(self, conversation: TypedConversation, ask: Callable[[ChatRequest], ChatStream]) -> None:
         super().__init__(conversation)
-        self._stream = stream
+        self._ask = ask
+        self._stream = ask(conversation.request)
         self._partials = self._run()
 
     def _run(self) -> Iterator[Any]:
-        growth = _Growth(self._conversation)
-        with self._stream as stream:
-            for event in stream:
-                if (value := growth.add(event)) is not MISSING:
-                    yield value
-            self._response = self._conversation.accept(stream.response)
+        while True:
+            growth = _Growth(self._conversation)
+            with self._stream as stream:
+                for event in stream:
+                    if (value := growth.add(event)) is not MISSING:
+                        yield value
+                self._response = self._conversation.accept(stream.response)
+            if self._response is not None:
+                return
+            self._stream = self._ask(self._conversation.request)
 
     def __iter__(self) -> Iterator[Any]:
         return self._partials
@@ -112,18 +119,23 @@ class TypedChatStream(_Base[OutputT]):
 class AsyncTypedChatStream(_Base[OutputT]):
     """An async iterator of the output so far, and an async context manager. As `TypedChatStream`."""
 
-    def __init__(self, conversation: TypedConversation, stream: AsyncChatStream) -> None:
+    def __init__(self, conversation: TypedConversation, ask: Callable[[ChatRequest], AsyncChatStream]) -> None:
         super().__init__(conversation)
-        self._stream = stream
+        self._ask = ask
+        self._stream = ask(conversation.request)
         self._partials = self._run()
 
     async def _run(self) -> AsyncIterator[Any]:
-        growth = _Growth(self._conversation)
-        async with self._stream as stream:
-            async for event in stream:
-                if (value := growth.add(event)) is not MISSING:
-                    yield value
-            self._response = self._conversation.accept(stream.response)
+        while True:
+            growth = _Growth(self._conversation)
+            async with self._stream as stream:
+                async for event in stream:
+                    if (value := growth.add(event)) is not MISSING:
+                        yield value
+                self._response = self._conversation.accept(stream.response)
+            if self._response is not None:
+                return
+            self._stream = self._ask(self._conversation.request)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._partials

@@ -22,7 +22,14 @@ from polywire.tools.definitions import ReturnBehavior, Tool, as_tools, tool
 from polywire.tools.failures import ErrorHandler, ToolLoopLimit, ToolRefused, ToolTimeout, raise_error
 from polywire.tools.functions import specification_of
 from polywire.tools.loop import DATA_RULE
-from polywire.tools.outcome import ToolChatResult, ToolEvent, ToolExecution, ToolExecutionEnd, ToolExecutionStart
+from polywire.tools.outcome import (
+    ToolChatResult,
+    ToolEvent,
+    ToolExecution,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    TypedToolChatResult,
+)
 from polywire.tools.service import ToolService
 from polywire.tools.streaming import AsyncToolStream, ToolStream
 
@@ -46,6 +53,7 @@ __all__ = [
     "ToolService",
     "ToolStream",
     "ToolTimeout",
+    "TypedToolChatResult",
     "as_tools",
     "raise_error",
     "specification_of",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -21,8 +21,11 @@ from polywire.requests import ChatRequest, ToolChoice
 from polywire.responses import ChatResponse, FinishReason
 from polywire.tools.calls import CallDesk, Ready
 from polywire.tools.failures import ToolLoopLimit
-from polywire.tools.outcome import ToolChatResult, ToolExecution
+from polywire.tools.outcome import ToolChatResult, ToolExecution, TypedToolChatResult
 from polywire.tools.results import failed_result
+
+if TYPE_CHECKING:
+    from polywire.structured.asking import TypedConversation
 
 __all__ = ["DATA_RULE", "Answered", "AskModel", "LoopState", "RunCalls", "tool_loop"]
 
@@ -63,6 +66,7 @@ class LoopState:
     max_round_trips: int
     tool_output: Literal["data", "delimited", "trusted"]
     transcript: list[Message] | None = None
+    typed: TypedConversation | None = None
     messages: list[Message] = field(default_factory=list)
     responses: list[ChatResponse] = field(default_factory=list)
     executions: list[ToolExecution] = field(default_factory=list)
@@ -87,7 +91,8 @@ class LoopState:
             # Forced again in every round, the model could never answer.
             names = choice.names if len(choice.names) > 1 else ()
             parameters = replace(parameters, tool_choice=ToolChoice("auto", names))
-        return ChatRequest(messages, parameters, self.request.options)
+        request = ChatRequest(messages, parameters, self.request.options)
+        return request if self.typed is None else self.typed.asked(request)
 
     def begin_turn(self, response: ChatResponse) -> None:
         """Take in the model's answer; it enters the history when its calls are answered."""
@@ -127,9 +132,40 @@ class LoopState:
             self.answer_rest(ToolError("cancelled", "The run was ended before this tool call was finished."))
             self.close_turn()
 
-    def result(self, stopped: Literal["answer", "immediate", "interrupted", "limit"]) -> ToolChatResult:
+    def read_output(self, response: ChatResponse) -> Any:
+        """
+        Read an answer as the type that was asked for, and put it into the history.
+
+        Returns:
+            the typed response; `None` where the answer was wrong and the history now asks for its repair.
+        """
+        assert self.typed is not None
+        try:
+            outcome = self.typed.read(response)
+        except BaseException:
+            # A forced call that holds no output is no call to run: it leaves no trace in the history.
+            if self._turn is not None and self._turn.tool_calls:
+                self._turn = None
+            self.abandon()
+            raise
+        self._turn = None
+        if isinstance(outcome, list):
+            self.messages += [response.message, *outcome] if response.message.parts else outcome
+            self._record()
+            return None
+        self.messages.append(outcome.message)
+        self.responses[-1] = replace(
+            response, message=outcome.message, finish_reason=outcome.finish_reason, notices=outcome.notices
+        )
+        self._record()
+        return outcome
+
+    def result(
+        self, stopped: Literal["answer", "immediate", "interrupted", "limit"], output: Any = None
+    ) -> ToolChatResult:
         """Return the run as a result."""
-        return ToolChatResult(tuple(self.messages), tuple(self.responses), tuple(self.executions), stopped)
+        kind = ToolChatResult if self.typed is None else TypedToolChatResult
+        return kind(tuple(self.messages), tuple(self.responses), tuple(self.executions), stopped, output=output)
 
     def returns_at_once(self, answers: Sequence[ToolExecution]) -> bool:
         """Whether the results of this turn go to the caller, not back to the model."""
@@ -155,11 +191,23 @@ def tool_loop(state: LoopState) -> Generator[Any, Any, ToolChatResult]:
         response: ChatResponse = yield AskModel(state.next_request())
         calls = response.message.tool_calls
         state.begin_turn(response)
+        typed = state.typed
+        if (
+            typed is not None
+            and (typed.mode == "tool" or not calls)
+            and response.finish_reason is not FinishReason.PAUSE
+        ):
+            answer = state.read_output(response)
+            if answer is None:
+                continue
+            return state.result("answer", answer.output)
         if not calls:
             state.close_turn()
             if response.finish_reason is FinishReason.PAUSE:
                 continue
             return state.result("answer")
+        if typed is not None:
+            typed.saw(response)
         if response.finish_reason in _NOT_RUN:
             word = response.finish_reason.value
             state.answer_rest(ToolError("not_run", f"The answer ended with {word!r}, so its tool calls were not run."))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -11,7 +11,16 @@ from polywire.events import StreamEvent
 from polywire.messages import Message, ToolCall, ToolResultMessage
 from polywire.responses import ChatResponse, Notice, TokenUsage, total_usage
 
-__all__ = ["ToolChatResult", "ToolEvent", "ToolExecution", "ToolExecutionEnd", "ToolExecutionStart"]
+__all__ = [
+    "ToolChatResult",
+    "ToolEvent",
+    "ToolExecution",
+    "ToolExecutionEnd",
+    "ToolExecutionStart",
+    "TypedToolChatResult",
+]
+
+OutputT = TypeVar("OutputT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +63,15 @@ class ToolChatResult:
         stopped: why the run ended: the model gave an `"answer"` without calls; a tool's return behaviour asked for it
             (`"immediate"`); the answer ended in a way after which nothing is run (`"interrupted"`); or the rounds were
             used up (`"limit"`, only in `ToolLoopLimit.result`).
+        output: the last answer as a value of the type that was asked for; `None` where none was, or where the run did not
+            end with an answer.
     """
 
     messages: tuple[Message, ...]
     responses: tuple[ChatResponse, ...]
     executions: tuple[ToolExecution, ...]
     stopped: Literal["answer", "immediate", "interrupted", "limit"]
+    output: Any = None
 
     @property
     def final_response(self) -> ChatResponse:
@@ -86,6 +98,13 @@ class ToolChatResult:
         for response in self.responses:
             seen.update(dict.fromkeys(response.notices))
         return tuple(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedToolChatResult(ToolChatResult, Generic[OutputT]):
+    """A run whose last answer was asked for, and read, as a value of a given type: `output`."""
+
+    output: OutputT = field(kw_only=True)
 
 
 class ToolExecutionStart(msgspec.Struct, frozen=True):

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import aclosing, closing
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, overload
 
 from polywire.errors import did_you_mean
-from polywire.events import events_of
 from polywire.messages import Message
-from polywire.models import ChatInput, ChatModel, StreamingChatModel, fold_request
+from polywire.models import ChatInput, ChatModel, fold_request
 from polywire.requests import ChatRequest, ToolSpecification
 from polywire.tools.approval import BeforeCall
 from polywire.tools.calls import CallDesk
 from polywire.tools.definitions import Tool, as_tools
 from polywire.tools.failures import ErrorHandler
-from polywire.tools.loop import Answered, AskModel, LoopState, RunCalls, tool_loop
-from polywire.tools.outcome import ToolChatResult, ToolEvent, ToolExecutionEnd, ToolExecutionStart
-from polywire.tools.running import arun_calls, require_no_loop, run_awaitable, run_calls
+from polywire.tools.interpreters import arun_loop, run_loop
+from polywire.tools.loop import LoopState
+from polywire.tools.outcome import ToolChatResult, TypedToolChatResult
+from polywire.tools.running import require_no_loop
 from polywire.tools.streaming import AsyncToolStream, ToolStream
 
 __all__ = ["ToolService"]
 
+OutputT = TypeVar("OutputT")
 _SIDE_BY_SIDE = 32
 """At most so many calls run at once where `parallel` is simply on."""
 
@@ -124,12 +124,49 @@ class ToolService:
         """The tools as the model sees them."""
         return tuple(each.specification for each in self._tools.values())
 
+    @overload
     def chat(
         self,
         model: ChatModel,
         request: ChatInput,
         /,
         *,
+        output: type[OutputT],
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> TypedToolChatResult[OutputT]: ...
+    @overload
+    def chat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        output: dict[str, Any],
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> TypedToolChatResult[Any]: ...
+    @overload
+    def chat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        output: None = None,
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> ToolChatResult: ...
+    def chat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        output: Any = None,
         context: Any = None,
         transcript: list[Message] | None = None,
         **parameters: Any,
@@ -140,6 +177,8 @@ class ToolService:
         Args:
             model: any model.
             request: what `ChatModel.chat` takes. A forced `tool_choice` holds for the first round.
+            output: a type or JSON Schema, as `ChatModel.chat` takes it: the answer that ends the run is asked for and read
+                as that, and is in `.output`. A wrong answer is sent back to the model.
             context: handed to tools with a `ToolContext` parameter, as `.value`; the model never sees it.
             transcript: a list that always holds the history so far. It is closed at every moment, so that a run that
                 was cancelled or failed can be continued from it.
@@ -148,28 +187,67 @@ class ToolService:
         Raises:
             ModelError: a call of the model failed.
             ToolLoopLimit: the rounds are used up; carries the result so far.
+            OutputError: the answer did not become the `output` that was asked for.
             PolywireError: an async tool, or hook, is to be run while an event loop is running in this thread.
         """
         outcome: list[ToolChatResult] = []
-        state = self._state(request, context, transcript, parameters)
-        for _ in self._run(model, state, outcome, streamed=False):
+        state = self._state(model, request, output, context, transcript, parameters)
+        self._require_sync()
+        for _ in run_loop(model, state, outcome, parallel=self._parallel, streamed=False):
             pass
         return outcome[0]
 
+    @overload
     async def achat(
         self,
         model: ChatModel,
         request: ChatInput,
         /,
         *,
+        output: type[OutputT],
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> TypedToolChatResult[OutputT]: ...
+    @overload
+    async def achat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        output: dict[str, Any],
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> TypedToolChatResult[Any]: ...
+    @overload
+    async def achat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        output: None = None,
+        context: Any = None,
+        transcript: list[Message] | None = None,
+        **parameters: Any,
+    ) -> ToolChatResult: ...
+    async def achat(
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        /,
+        *,
+        output: Any = None,
         context: Any = None,
         transcript: list[Message] | None = None,
         **parameters: Any,
     ) -> ToolChatResult:
         """Run the loop to its end. As `chat`; sync tools run in threads, with the caller's context variables."""
         outcome: list[ToolChatResult] = []
-        state = self._state(request, context, transcript, parameters)
-        async for _ in self._arun(model, state, outcome, streamed=False):
+        state = self._state(model, request, output, context, transcript, parameters)
+        async for _ in arun_loop(model, state, outcome, parallel=self._parallel, streamed=False):
             pass
         return outcome[0]
 
@@ -179,6 +257,7 @@ class ToolService:
         request: ChatInput,
         /,
         *,
+        output: Any = None,
         context: Any = None,
         transcript: list[Message] | None = None,
         **parameters: Any,
@@ -189,9 +268,11 @@ class ToolService:
         Takes what `chat` takes. A model that cannot stream gives the events of its whole answers. `.result` is there once
         the stream has ended.
         """
-        state = self._state(request, context, transcript, parameters)
         outcome: list[ToolChatResult] = []
-        return ToolStream(state, self._run(model, state, outcome, streamed=True), outcome)
+        state = self._state(model, request, output, context, transcript, parameters)
+        self._require_sync()
+        events = run_loop(model, state, outcome, parallel=self._parallel, streamed=True)
+        return ToolStream(state, events, outcome)
 
     def astream(
         self,
@@ -199,98 +280,33 @@ class ToolService:
         request: ChatInput,
         /,
         *,
+        output: Any = None,
         context: Any = None,
         transcript: list[Message] | None = None,
         **parameters: Any,
     ) -> AsyncToolStream:
         """Run the loop as an async stream. As `stream`; no `await` needed."""
-        state = self._state(request, context, transcript, parameters)
         outcome: list[ToolChatResult] = []
-        return AsyncToolStream(state, self._arun(model, state, outcome, streamed=True), outcome)
-
-    def _run(
-        self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult], *, streamed: bool
-    ) -> Iterator[ToolEvent]:
-        """Do what the loop asks for. Where nothing is `streamed`, whole answers are asked for, and only tools are told of."""
-        self._require_sync()
-        steps = tool_loop(state)
-        answer: Any = None
-        try:
-            while True:
-                try:
-                    step = steps.send(answer)
-                except StopIteration as end:
-                    outcome.append(end.value)
-                    return
-                answer = None
-                if isinstance(step, AskModel):
-                    if streamed and isinstance(model, StreamingChatModel):
-                        with model.stream(step.request) as stream:
-                            yield from stream
-                            answer = stream.response
-                    else:
-                        answer = model.chat(step.request)
-                        if streamed:
-                            yield from events_of(answer)
-                elif isinstance(step, RunCalls):
-                    for ready in step.calls:
-                        yield ToolExecutionStart(ready.call, state.round)
-                    with closing(run_calls(state.desk, step.calls, self._parallel)) as executions:
-                        for execution in executions:
-                            state.answer(execution)
-                            yield ToolExecutionEnd(execution)
-                elif isinstance(step, Answered):
-                    yield ToolExecutionEnd(step.execution)
-                else:
-                    answer = run_awaitable(step, "the hook before_call")
-        except BaseException:
-            state.abandon()
-            raise
-
-    async def _arun(
-        self, model: ChatModel, state: LoopState, outcome: list[ToolChatResult], *, streamed: bool
-    ) -> AsyncIterator[ToolEvent]:
-        """Do what the loop asks for. As `_run`."""
-        steps = tool_loop(state)
-        answer: Any = None
-        try:
-            while True:
-                try:
-                    step = steps.send(answer)
-                except StopIteration as end:
-                    outcome.append(end.value)
-                    return
-                answer = None
-                if isinstance(step, AskModel):
-                    if streamed and isinstance(model, StreamingChatModel):
-                        async with model.astream(step.request) as stream:
-                            async for event in stream:
-                                yield event
-                            answer = stream.response
-                    else:
-                        answer = await model.achat(step.request)
-                        if streamed:
-                            for event in events_of(answer):
-                                yield event
-                elif isinstance(step, RunCalls):
-                    for ready in step.calls:
-                        yield ToolExecutionStart(ready.call, state.round)
-                    async with aclosing(arun_calls(state.desk, step.calls, self._parallel)) as executions:
-                        async for execution in executions:
-                            state.answer(execution)
-                            yield ToolExecutionEnd(execution)
-                elif isinstance(step, Answered):
-                    yield ToolExecutionEnd(step.execution)
-                else:
-                    answer = await step
-        except BaseException:
-            state.abandon()
-            raise
+        state = self._state(model, request, output, context, transcript, parameters)
+        events = arun_loop(model, state, outcome, parallel=self._parallel, streamed=True)
+        return AsyncToolStream(state, events, outcome)
 
     def _state(
-        self, request: ChatInput, context: Any, transcript: list[Message] | None, parameters: dict[str, Any]
+        self,
+        model: ChatModel,
+        request: ChatInput,
+        output: Any,
+        context: Any,
+        transcript: list[Message] | None,
+        parameters: dict[str, Any],
     ) -> LoopState:
-        folded = fold_request(request, **parameters)
+        folded = self._with_tools(fold_request(request, **parameters))
+        typed = None
+        if output is not None:
+            from polywire.structured import REPAIR_ROUNDS
+            from polywire.structured.asking import TypedConversation
+
+            typed = TypedConversation(model, folded, output, None, REPAIR_ROUNDS)
         desk = CallDesk(
             dict(self._tools),
             context,
@@ -302,7 +318,7 @@ class ToolService:
             self._tool_output != "trusted",
             self._clock,
         )
-        return LoopState(self._with_tools(folded), desk, self._max_round_trips, self._tool_output, transcript)
+        return LoopState(folded, desk, self._max_round_trips, self._tool_output, transcript, typed)
 
     def _with_tools(self, request: ChatRequest) -> ChatRequest:
         own = self.specifications
