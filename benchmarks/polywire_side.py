@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from workload import tool_specifications, values
+from workload import TOOLS, openai_messages, search, tool_specifications, values
 
-from polywire import ChatRequest, ChatRequestParameters, LlmFactory
+from polywire import ChatRequest, ChatRequestParameters, LlmFactory, convert
+from polywire.tools import ToolService
 
 
 def settings(base: str, kind: str, provider: str = "openai", **model: Any) -> dict[str, Any]:
@@ -48,6 +49,20 @@ class Polywire:
             return (await model.achat(request)).text  # type: ignore[no-any-return]
 
         return once
+
+    def tool_loop(self, rounds: int) -> Any:
+        model, request, service = self._model(f"tools-{rounds}"), self._request(2), ToolService([search])
+
+        def once() -> int:
+            result = service.chat(model, request)
+            assert len(result.executions) == rounds
+            return rounds
+
+        return once
+
+    def convert(self, messages: int) -> Any:
+        payload = {"model": "bench", "messages": openai_messages(messages), "tools": TOOLS, "max_tokens": 1024}
+        return lambda: convert(payload, source="openai", target="anthropic").payload
 
     def stream(self, events: int) -> Any:
         model, request = self._model(f"stream-{events}"), self._request(2)

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import msgspec
-from workload import TOOLS, openai_messages
+from workload import TOOLS, openai_messages, openai_to_anthropic, search
 
 encode = msgspec.json.encode
 decode = msgspec.json.decode
@@ -56,6 +56,30 @@ class Reference:
             return decode(response.content)["choices"][0]["message"]["content"]  # type: ignore[no-any-return]
 
         return once
+
+    def tool_loop(self, rounds: int) -> Any:
+        url = f"{self.base}/tools-{rounds}/v1/chat/completions"
+
+        def once() -> int:
+            payload = body(2, stream=False) | {"tools": TOOLS}
+            history, done = payload["messages"], 0
+            while True:
+                response = self.client.post(url, content=encode(payload), headers=HEADERS)
+                message = decode(response.content)["choices"][0]["message"]
+                history.append(message)
+                if not message.get("tool_calls"):
+                    assert done == rounds
+                    return done
+                for call in message["tool_calls"]:
+                    result = search(**decode(call["function"]["arguments"]))
+                    history.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+                    done += 1
+
+        return once
+
+    def convert(self, messages: int) -> Any:
+        payload = {**body(messages, stream=False), "max_tokens": 1024}
+        return lambda: openai_to_anthropic(payload)
 
     def stream(self, events: int) -> Any:
         payload = body(2, stream=True)

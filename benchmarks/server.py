@@ -6,6 +6,7 @@ The first segment of the path says what comes back, the rest is whatever the cli
     /plain/…        one JSON answer
     /stream-N/…     a stream of N text events, sent at once
     /hold/…         a stream that sends its first event and then waits until the client goes
+    /tools-N/…      a call of the tool `search`, until the request holds N results; then the plain answer
 
     python benchmarks/server.py            prints "READY <port>"; ends when its standard input closes
 """
@@ -22,34 +23,39 @@ encode = msgspec.json.encode
 TEXT = "wire "
 
 
-def openai_answer() -> bytes:
+ARGUMENTS = {"query": "a page of the archive, please"}
+
+
+def openai_answer(call: int | None = None) -> bytes:
+    message: dict[str, object] = {"role": "assistant", "content": "A wire format is how data travels."}
+    if call is not None:
+        function = {"name": "search", "arguments": encode(ARGUMENTS).decode()}
+        message |= {"content": None, "tool_calls": [{"id": f"call_{call}", "type": "function", "function": function}]}
+    reason = "stop" if call is None else "tool_calls"
     return encode(
         {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 1796000000,
             "model": "bench",
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": "A wire format is how data travels."},
-                    "finish_reason": "stop",
-                }
-            ],
+            "choices": [{"index": 0, "message": message, "finish_reason": reason}],
             "usage": {"prompt_tokens": 20, "completion_tokens": 9, "total_tokens": 29},
         }
     )
 
 
-def anthropic_answer() -> bytes:
+def anthropic_answer(call: int | None = None) -> bytes:
+    content: dict[str, object] = {"type": "text", "text": "A wire format is how data travels."}
+    if call is not None:
+        content = {"type": "tool_use", "id": f"toolu_{call}", "name": "search", "input": ARGUMENTS}
     return encode(
         {
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
             "model": "bench",
-            "content": [{"type": "text", "text": "A wire format is how data travels."}],
-            "stop_reason": "end_turn",
+            "content": [content],
+            "stop_reason": "end_turn" if call is None else "tool_use",
             "stop_sequence": None,
             "usage": {"input_tokens": 20, "output_tokens": 9},
         }
@@ -124,11 +130,11 @@ def chunked(data: bytes) -> bytes:
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-@lru_cache(maxsize=32)
-def answer(kind: str, anthropic: bool) -> bytes:
+@lru_cache(maxsize=128)
+def answer(kind: str, anthropic: bool, call: int | None = None) -> bytes:
     """The whole answer to a request, as bytes; for `hold` only its beginning."""
     if kind == "plain":
-        body = anthropic_answer() if anthropic else openai_answer()
+        body = anthropic_answer(call) if anthropic else openai_answer(call)
         return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
     frames = anthropic_stream if anthropic else openai_stream
     if kind == "hold":
@@ -161,10 +167,13 @@ class Connection(asyncio.Protocol):
             if len(rest) < length:
                 return
             self.buffer = rest[length:]
-            path = head.split(b" ", 2)[1].decode()
-            kind = path.split("/")[1]
+            path = head.split(b" ", 2)[1].partition(b"?")[0].decode()
+            kind, anthropic, call = path.split("/")[1], path.endswith("/messages"), None
+            if kind.startswith("tools-"):
+                results = rest[:length].count(b'"tool_result"' if anthropic else b'"tool_call_id"')
+                kind, call = "plain", results if results < int(kind.removeprefix("tools-")) else None
             assert self.transport is not None
-            self.transport.write(answer(kind, path.endswith("/messages")))
+            self.transport.write(answer(kind, anthropic, call))
 
 
 async def main() -> None:

@@ -1,13 +1,15 @@
 """
-One measurement in one fresh process: `worker.py SIDE CASE BASE`, which prints one number.
+One measurement in one fresh process: `worker.py SIDE CASE BASE`, which prints one number, or "-" for a side that has no such case.
 
-CPU seconds are those of this process for one piece of work (a call, an event); memory is bytes for one open stream.
+CPU seconds are those of this process for one piece of work (a call, an event); memory is bytes for one open stream. A
+side is one of this folder's by name, or `module:class` of any module that can be imported.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +23,9 @@ def side(name: str, base: str) -> Any:
         from reference import Reference
 
         return Reference(base)
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        return getattr(importlib.import_module(module), attribute)(base)
     import polywire_side
 
     match name:
@@ -46,9 +51,21 @@ def side(name: str, base: str) -> Any:
             raise SystemExit(msg)
 
 
+BUDGET = 0.6
+"""Seconds of CPU that one measurement may take: a side so slow that `times` runs need more is measured by fewer."""
+
+
+def within_budget(times: int, first: float) -> int:
+    """How often to run what took `first` seconds when it was warm."""
+    return max(2, min(times, int(BUDGET / first))) if first > 0 else times
+
+
 def per(work: Callable[[], Any], times: int, pieces: int = 1) -> float:
     """CPU seconds for one of the `pieces` of one of `times` runs, after a warm-up."""
     work()
+    start = time.process_time()
+    work()
+    times = within_budget(times, time.process_time() - start)
     gc.collect()
     start = time.process_time()
     for _ in range(times):
@@ -62,14 +79,17 @@ def aper(work: Callable[[], Any], times: int, *, at_once: int = 1, pieces: int =
     async def main() -> float:
         await work()
         await asyncio.gather(*(work() for _ in range(at_once)))
+        start = time.process_time()
+        await asyncio.gather(*(work() for _ in range(at_once)))
+        often = within_budget(times, time.process_time() - start)
         gc.collect()
         start = time.process_time()
-        for _ in range(times):
+        for _ in range(often):
             if at_once == 1:
                 await work()
             else:
                 await asyncio.gather(*(work() for _ in range(at_once)))
-        return (time.process_time() - start) / times / at_once / pieces
+        return (time.process_time() - start) / often / at_once / pieces
 
     return asyncio.run(main())
 
@@ -98,8 +118,22 @@ def memory(one: Any, streams: int) -> float:
     return asyncio.run(main())
 
 
-def measure(name: str, case: str, base: str) -> float:
+METHODS = {
+    "call": "call",
+    "acall": "acall",
+    "stream": "stream",
+    "astream": "astream",
+    "memory": "hold",
+    "tools": "tool_loop",
+    "convert": "convert",
+}
+"""The method of a side that each kind of case needs."""
+
+
+def measure(name: str, case: str, base: str) -> float | None:
     one = side(name, base)
+    if not hasattr(one, METHODS.get(case.partition("-")[0], "")):
+        return None
     match case:
         case "call-2":
             return per(one.call(2), 300)
@@ -117,10 +151,15 @@ def measure(name: str, case: str, base: str) -> float:
             return aper(one.astream(100), 3, at_once=50, pieces=100)
         case "memory-200":
             return memory(one, 200)
+        case "tools-20":
+            return per(one.tool_loop(20), 20)
+        case "convert-200":
+            return per(one.convert(200), 200)
         case _:
             msg = f"unknown case {case!r}"
             raise SystemExit(msg)
 
 
 if __name__ == "__main__":
-    print(measure(*sys.argv[1:4]))
+    measured = measure(*sys.argv[1:4])
+    print("-" if measured is None else measured)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 TOOLS = [
@@ -14,6 +15,11 @@ TOOLS = [
         },
     }
 ]
+
+
+def search(query: str) -> str:
+    """Search the archive."""
+    return f"Nothing of interest was found for {query!r}."
 
 
 def openai_messages(count: int) -> list[dict[str, Any]]:
@@ -36,6 +42,41 @@ def openai_messages(count: int) -> list[dict[str, Any]]:
         )
         number += 1
     return messages
+
+
+def openai_to_anthropic(payload: dict[str, Any]) -> dict[str, Any]:
+    """A request body of OpenAI's wire in Anthropic's terms: only what this workload holds."""
+    system, messages = "", []
+    for message in payload["messages"]:
+        match message["role"]:
+            case "system":
+                system = message["content"]
+            case "user":
+                messages.append({"role": "user", "content": message["content"]})
+            case "assistant":
+                blocks = [
+                    {
+                        "type": "tool_use",
+                        "id": call["id"],
+                        "name": call["function"]["name"],
+                        "input": json.loads(call["function"]["arguments"]),
+                    }
+                    for call in message["tool_calls"]
+                ]
+                messages.append({"role": "assistant", "content": blocks})
+            case _:
+                result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
+                messages.append({"role": "user", "content": [result]})
+    tools = [
+        {
+            "name": each["function"]["name"],
+            "description": each["function"]["description"],
+            "input_schema": each["function"]["parameters"],
+        }
+        for each in payload.get("tools", ())
+    ]
+    made = {"model": payload["model"], "max_tokens": payload["max_tokens"], "system": system, "messages": messages}
+    return made | ({"tools": tools} if tools else {})
 
 
 def values(count: int) -> tuple[Any, ...]:
