@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from polywire.codec import StreamDecoder
+from polywire.contents import TextContent
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest
 from polywire.responses import ChatResponse, Notice
@@ -41,7 +42,20 @@ def reads_markup(profile: Profile) -> bool:
 def writes_markup(profile: Profile) -> bool:
     """Whether this profile's requests hold tools, calls or thinking written as text."""
     return profile.tool_calling == "markup" or (
-        profile.think_tags and profile.reasoning_field is None and profile.reasoning_echo != "never"
+        profile.think_tags
+        and not _only_by_opening(profile)
+        and profile.reasoning_field is None
+        and profile.reasoning_echo != "never"
+    )
+
+
+def _only_by_opening(profile: Profile) -> bool:
+    """Whether nothing but `<think>` at the very beginning is read: what is tried on any answer, and found in few."""
+    return (
+        profile.think_tags
+        and profile.quirks.get("think_tags_opening") == "required"
+        and not profile.tool_markup
+        and profile.tool_calling != "markup"
     )
 
 
@@ -51,6 +65,16 @@ def with_markup(
     """Return a decoder that also reads the markup of this profile; the decoder itself where there is none."""
     if not reads_markup(profile):
         return decoder
+    if _only_by_opening(profile):
+        from polywire.markup.opening import OpeningDecoder
+
+        return OpeningDecoder(decoder, lambda inner: _with_tags(inner, profile, request, names))
+    return _with_tags(decoder, profile, request, names)
+
+
+def _with_tags(
+    decoder: StreamDecoder, profile: Profile, request: ChatRequest | None, names: Names | None
+) -> StreamDecoder:
     from polywire.markup.decoding import MarkupStreamDecoder
 
     return MarkupStreamDecoder(decoder, profile, request, names)
@@ -62,6 +86,12 @@ def apply_markup_to_response(
     """Return a whole answer with its markup read: the same that the stream gives. Without markup it comes back as it is."""
     if not reads_markup(profile):
         return response
+    if _only_by_opening(profile):
+        from polywire.markup.opening import may_begin_with_thinking
+
+        first = response.message.parts[0] if response.message.parts else None
+        if type(first) is not TextContent or not may_begin_with_thinking(first.text):
+            return response
     from polywire.markup.decoding import read_response
 
     return read_response(response, profile, request, names)
