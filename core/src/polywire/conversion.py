@@ -15,6 +15,7 @@ from polywire import wire_json
 from polywire.codec import StreamDecoder, StreamEncoder, Wire
 from polywire.errors import ModelError, ProtocolError
 from polywire.events import NoticeAdded, StreamEvent
+from polywire.framing.runs import connect
 from polywire.framing.tail import last_events
 from polywire.history import check_history
 from polywire.responses import Notice
@@ -123,6 +124,7 @@ class StreamConverter:
         reader, writer = _wire(source), _wire(target)
         self._framing = reader.framing()
         self._decoder: StreamDecoder = reader.stream_decoder()
+        connect(self._framing, self._decoder)
         self._encoder: StreamEncoder = writer.stream_encoder()
         self._told: list[Notice] = []
         self._over = False

@@ -31,6 +31,7 @@ from polywire.errors import (
     StreamInterrupted,
 )
 from polywire.events import CONTENT_EVENTS, NoticeAdded, ResponseEnd, ResponseStart, StreamEvent
+from polywire.framing.runs import connect
 from polywire.framing.sse import SseFraming
 from polywire.http_errors import request_id_of
 from polywire.http_exchange import fill_in, metadata_of
@@ -73,6 +74,7 @@ class _Reader:
         self.limits = limits
         self._decoder = connection.codec.stream_decoder(encoded)
         self._framing: Framing = SseFraming() if encoded.framing is None else encoded.framing()
+        connect(self._framing, self._decoder)
         self._feed = self._decoder.feed
         self._notices = opened.notices
         self._metadata = metadata_of(encoded, opened.stream.headers)

@@ -8,9 +8,13 @@ be cut anywhere, and U+2028 and its like are text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from polywire.codec import Frame
 from polywire.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from polywire.framing.runs import Runs
 
 __all__ = ["DEFAULT_MAX_LINE_BYTES", "NdjsonFraming"]
 
@@ -26,15 +30,19 @@ class NdjsonFraming:
 
     Args:
         max_line_bytes: the longest line taken.
+
+    Attributes:
+        runs: what the decoder knows of the next lines, where the two are connected.
     """
 
-    __slots__ = ("_max_line_bytes", "_pending", "_size", "_started")
+    __slots__ = ("_max_line_bytes", "_pending", "_size", "_started", "runs")
 
     def __init__(self, *, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES) -> None:
         self._max_line_bytes = max_line_bytes
         self._pending: list[bytes] = []
         self._size = 0
         self._started = False
+        self.runs: Runs | None = None
 
     def feed(self, chunk: bytes) -> Sequence[Frame]:
         """
@@ -82,4 +90,6 @@ class NdjsonFraming:
             len(line.removesuffix(b"\r")) > self._max_line_bytes for line in text.split(b"\n")
         ):
             self._refuse()
+        if self.runs is not None and b"\n" in text and (run := self.runs.cut(text, b"", b"\n")) is not None:
+            return [run]
         return [Frame(data) for line in text.split(b"\n") if (data := line.strip(b" \t\r"))]

@@ -18,11 +18,15 @@ Where real servers differ from the standard, or a chat stream needs less of it:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from polywire.codec import Frame
 from polywire.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from polywire.framing.runs import Runs
 
 __all__ = ["DEFAULT_MAX_EVENT_BYTES", "SseFraming"]
 
@@ -42,9 +46,14 @@ class SseFraming:
         max_event_bytes: the longest event taken, its field names and comments included.
         bare_json: hand out JSON that stands where a field belongs; see the module's text. Without it such lines are
             ignored, as the standard has it.
+
+    Attributes:
+        runs: what the decoder knows of the next events, where the two are connected.
     """
 
-    __slots__ = ("_after_carriage_return", "_bare", "_bare_json", "_max_event_bytes", "_pending", "_size", "_started")
+    __slots__ = (
+        "_after_carriage_return", "_bare", "_bare_json", "_max_event_bytes", "_pending", "_size", "_started", "runs",
+    )  # fmt: skip
 
     def __init__(self, *, max_event_bytes: int = DEFAULT_MAX_EVENT_BYTES, bare_json: bool = True) -> None:
         self._max_event_bytes = max_event_bytes
@@ -54,6 +63,7 @@ class SseFraming:
         self._bare: list[bytes] = []  # the blocks of bare JSON that is not complete yet
         self._started = False
         self._after_carriage_return = False
+        self.runs: Runs | None = None
 
     def feed(self, chunk: bytes) -> Sequence[Frame]:
         """
@@ -128,8 +138,14 @@ class SseFraming:
 
     def _read_events(self, text: bytes) -> list[Frame]:
         """Read whole events, with blank lines between them."""
-        blocks = text.split(b"\n\n")
         may_be_too_long = len(text) > self._max_event_bytes
+        template = self.runs.template if self.runs is not None else None
+        if template is not None and not may_be_too_long and not self._bare and b"\n\n" in text:
+            head = b"data: " if template.event is None else b"event: %b\ndata: " % template.event.encode()
+            run = self.runs.cut(text, head, b"\n\n")  # type: ignore[union-attr]
+            if run is not None:
+                return [run]
+        blocks = text.split(b"\n\n")
         if text.count(b"\n") == 2 * len(blocks) - 2 and not may_be_too_long and not self._bare:
             # One line each. If all of them are data that is a JSON object, that is all there is to see.
             frames = [Frame(block[6:]) for block in blocks if block[:7] == b"data: {"]

@@ -5,16 +5,14 @@ The wire's order: `message_start`, then for every block `content_block_start`, `
 `content_block_stop`, told apart by `index`; then `message_delta`, and `message_stop` as the end mark. `ping` and events
 or deltas of an unknown type may come anywhere and mean nothing. A part's number is its block's index.
 
-Nearly every event is a delta, so those are decoded straight into a small struct; whatever does not fit it, and every
-other event, takes the general path.
+Nearly every event is a delta like the one before it, so those are read by a template (`polywire.framing.runs`); every
+other event takes the general path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from polywire import wire_json
 from polywire.codec import Frame
@@ -33,6 +31,7 @@ from polywire.events import (
     ToolCallStart,
     UsageUpdate,
 )
+from polywire.framing.runs import Runs
 from polywire.messages import Origin
 from polywire.responses import FinishReason, Notice
 from polywire.translation.calls import generate_call_id
@@ -52,47 +51,17 @@ from polywire_anthropic.usage import decode_usage
 __all__ = ["AnthropicStreamDecoder"]
 
 
-class _Delta(msgspec.Struct, gc=False):
-    type: str = ""
-    text: str = ""
-    partial_json: str = ""
-    thinking: str = ""
-    signature: str = ""
-
-
-class _Event(msgspec.Struct, gc=False):
-    type: str
-    index: int = 0
-    delta: _Delta | None = None
-
-
-_decode_event = msgspec.json.Decoder(_Event).decode
-
-
 class _Block:
-    """
-    A block that has begun: its start, and the fragments so far.
+    """A block that has begun: its start, and the fragments so far."""
 
-    `grows_by` is the type of the deltas that add to it, and `event` what each becomes; blocks of other kinds have none.
-    """
-
-    __slots__ = ("append", "citations", "event", "fragments", "grows_by", "kind", "signature", "start")
+    __slots__ = ("citations", "fragments", "kind", "signature", "start")
 
     def __init__(self, kind: str, start: dict[str, Any]) -> None:
         self.kind = kind
         self.start = start
         self.fragments: list[str] = []
-        self.append = self.fragments.append
         self.signature: list[str] = []
         self.citations: list[Any] = []
-        self.grows_by, self.event = _GROWTH.get(kind, (None, TextDelta))
-
-
-_GROWTH: dict[str, tuple[str | None, type[TextDelta | ThinkingDelta | ToolCallDelta]]] = {
-    "text": ("text_delta", TextDelta),
-    "thinking": ("thinking_delta", ThinkingDelta),
-    "tool_use": ("input_json_delta", ToolCallDelta),
-}
 
 
 class AnthropicStreamDecoder:
@@ -100,11 +69,12 @@ class AnthropicStreamDecoder:
 
     __slots__ = (
         "_blocks", "_broken", "_calls", "_cut_candidate", "_fields", "_last", "_origin", "_reading", "_seen", "_usage",
-        "ended",
+        "ended", "runs",
     )  # fmt: skip
 
     def __init__(self, reading: Reading = PLAIN, origin: Origin | None = None) -> None:
         self.ended = False
+        self.runs = Runs()
         self._reading = reading
         self._origin = origin
         self._blocks: dict[int, _Block] = {}
@@ -119,21 +89,8 @@ class AnthropicStreamDecoder:
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         """Read one frame. An error inside the stream is raised as a `ModelError`."""
-        try:
-            event = _decode_event(frame.data)
-        except msgspec.MsgspecError:
-            return self._feed_any(frame)
-        delta = event.delta
-        if delta is not None and event.type == "content_block_delta":
-            index = event.index
-            block = self._blocks.get(index)
-            if block is not None and delta.type == block.grows_by:
-                text = delta.text or delta.partial_json or delta.thinking
-                if not text:
-                    return ()
-                block.append(text)
-                return (block.event(text, index),)
-        return self._feed_any(frame)
+        events = self.runs.read(frame)
+        return self._feed_any(frame) if events is None else events
 
     def finish(self) -> Sequence[StreamEvent]:
         """
@@ -185,6 +142,8 @@ class AnthropicStreamDecoder:
         match kind:
             case "content_block_delta":
                 self._delta(event, events)
+                if len(events) == 1:
+                    self._learn(frame, event, events[0])
             case "content_block_start":
                 self._start_block(event, events)
             case "content_block_stop":
@@ -317,6 +276,13 @@ class AnthropicStreamDecoder:
             case _:
                 _grow(block.start, delta)
 
+    def _learn(self, frame: Frame, event: Mapping[str, Any], made: StreamEvent) -> None:
+        """Take the next delta to be like this one, if another text in it would make the same event with that text."""
+        field = _TEXTS.get(event["delta"].get("type"))
+        if field is not None and type(made) in _DELTAS:
+            assert isinstance(made, (TextDelta, ThinkingDelta, ToolCallDelta))
+            self.runs.learn(frame, event, ("delta", field), made, self._blocks[made.part].fragments)
+
     def _stop_block(self, index: int, events: list[StreamEvent]) -> None:
         block = self._blocks.pop(index, None)
         if block is None:
@@ -367,6 +333,10 @@ class AnthropicStreamDecoder:
         events.append(ToolCallEnd(call, index))
 
 
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+"""The fields of a delta that hold its text."""
+
+_DELTAS = frozenset({TextDelta, ThinkingDelta, ToolCallDelta})
 _OPENED_BY = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from polywire.auth import BearerAuth
 from polywire.codec import Auth, Codec, Encoded, Wire
 from polywire.events import ResponseCollector, StreamEvent
+from polywire.framing.runs import connect
 from polywire.framing.tail import last_events
 from polywire.http_model import HttpChatModel
 from polywire.immutable import EMPTY
@@ -110,6 +111,7 @@ class CodecUnderTest:
             msg = "a streamed request must be encoded with a framing: Encoded(framing=SseFraming)"
             raise TypeError(msg)
         framing = encoded.framing()
+        connect(framing, decoder)
         events: list[StreamEvent] = []
         for chunk in chunks:
             for frame in framing.feed(chunk):
