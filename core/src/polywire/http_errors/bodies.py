@@ -158,13 +158,32 @@ def _read_list(items: Iterable[Any], depth: int) -> ErrorDetails:
 
 def _read_object(body: Mapping[str, Any], depth: int) -> ErrorDetails:
     inner = NO_DETAILS
-    for key in ("error", "errors", "detail", "details", "message", "msg", "error_message", "error_description"):
+    for key in (
+        "error",
+        "errors",
+        "detail",
+        "details",
+        "message",
+        "msg",
+        "error_message",
+        "error_msg",
+        "error_description",
+    ):
         nested = body.get(key)
         if nested and (key != "details" or isinstance(nested, str)):
             inner = _read(nested, depth + 1)
             if inner.message or inner.words:
                 break
     message = inner.message
+    said = body.get("message")
+    if (
+        isinstance(body.get("error"), str)
+        and isinstance(said, str)
+        and said.strip()
+        and message == body["error"].strip()
+    ):
+        # Some frameworks put the status's phrase into `error`, and what really went wrong into `message`.
+        message = f"{message}: {said.strip()}"
     location = body.get("loc")
     if message and isinstance(location, (list, tuple)):
         message = f"{'.'.join(str(part) for part in location)}: {message}"

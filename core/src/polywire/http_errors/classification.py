@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from polywire import wire_json
 from polywire.codec import Headers, HttpResponse
 from polywire.errors import ERROR_KINDS, ModelError
 from polywire.http_errors.bodies import (
@@ -270,7 +271,7 @@ def error_from_payload(
     words = _words(code, type, details)
     text = message or details.message
     if not text:
-        text = words[0] if words else "the server reported an error and said no more"
+        text = words[0] if words else _whole_payload(payload) or "the server reported an error and said no more"
     return _make(
         details,
         message=text,
@@ -284,6 +285,17 @@ def error_from_payload(
         kinds=kinds,
         request_id=request_id,
     )
+
+
+def _whole_payload(payload: Any) -> str:
+    """An error in no known shape, as it came: better than nothing. Empty where it holds nothing."""
+    error = payload.get("error") if isinstance(payload, Mapping) else payload
+    if error in (None, "", True) or error == {} or error == []:
+        return ""
+    try:
+        return summarize_body(wire_json.encode(payload))
+    except TypeError:
+        return ""
 
 
 def _words(code: str | None, type: str | None, details: ErrorDetails) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from polywire.media_types import from_base64, sniff_media_type
 from polywire.messages import Origin
 from polywire.responses import FinishReason, Notice
 from polywire.translation.finish import finish_reason, settle_finish_reason
+from polywire.translation.halves import HalfJoiner
 from polywire_openai.contents import decode_content, refusal
 from polywire_openai.errors import error_inside, find_error
 from polywire_openai.fields import WIRE, merged
@@ -70,6 +71,8 @@ class AnswerReader:
         self._raw_finish: str | None = None
         self._thinking = ThinkingReader()
         self._text: list[str] = []
+        self._halves = HalfJoiner()
+        self._grown = False
         self._refusal: list[str] = []
         self._audio: dict[str, Any] = {}
         self._sound: list[str] = []
@@ -133,6 +136,8 @@ class AnswerReader:
         """Return the one choice that is read: of several answers to one request only the first has a place."""
         found: Mapping[str, Any] | None = None
         others = False
+        if isinstance(choices, Mapping):
+            choices = [choices]
         if isinstance(choices, list):
             for choice in choices:
                 if not isinstance(choice, Mapping):
@@ -159,12 +164,28 @@ class AnswerReader:
         if not isinstance(delta, Mapping):
             delta = choice.get("message")
             whole = True
+            if self._grown and isinstance(delta, Mapping):
+                delta = self._not_yet_told(delta)
+        elif delta:
+            self._grown = True
         if isinstance(delta, Mapping):
             self._read_delta(delta, whole, events)
         finish = choice.get("finish_reason")
         if finish is not None and finish != "":
             self.repeatable = False
             self._raw_finish = str(finish)
+
+    def _not_yet_told(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of a whole message at the end of its own deltas, return what they did not say."""
+        rest = dict(message)
+        text, content = "".join(self._text), rest.get("content")
+        if isinstance(content, str) and content.startswith(text):
+            rest["content"] = content[len(text) :]
+        if self._thinking:
+            rest = {key: value for key, value in rest.items() if not key.startswith("reasoning")}
+        if self._calls:
+            rest.pop("tool_calls", None)
+        return rest
 
     def _read_delta(self, delta: Mapping[str, Any], whole: bool, events: list[StreamEvent]) -> None:
         thought = self._thinking.read(delta, whole=whole)
@@ -209,6 +230,10 @@ class AnswerReader:
             self._message_extras = merged(self._message_extras, rest)
 
     def _add_text(self, text: str, events: list[StreamEvent]) -> None:
+        if self._halves.half or not text.isascii():
+            text = self._halves.add(text)
+            if not text:
+                return
         self._text.append(text)
         events.append(TextDelta(text, TEXT))
 
@@ -258,6 +283,9 @@ class AnswerReader:
         if self._thinking:
             events.append(PartEnd(self._thinking.content(), THINKING))
         metadata = self._metadata
+        if left := self._halves.finish():
+            self._text.append(left)
+            events.append(TextDelta(left, TEXT))
         self._end_text(events, metadata)
         self._calls.finish(events, cut=reason not in _CLEAN_ENDS)
         if self._refusal:

@@ -61,6 +61,7 @@ def decode_response(
     collector = ResponseCollector()
     collector.add_all(answer.read(payload, whole=True))
     choices = payload.get("choices")
+    choices = [choices] if isinstance(choices, Mapping) else choices
     if not isinstance(choices, list):
         msg = "the answer has no choices field: this is no Chat Completions response"
         raise ProtocolError(msg)

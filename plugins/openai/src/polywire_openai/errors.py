@@ -70,11 +70,13 @@ def find_error(payload: Mapping[str, Any]) -> Any:
             if isinstance(choice, Mapping) and choice.get("error"):
                 return {"error": choice["error"]}
         return None
+    if "choices" not in payload and payload.get("error") not in (None, False):
+        return payload  # an error, though it says nothing
     if payload.get("object") == "error" or payload.get("type") == "error":
         return payload
     if isinstance(payload.get("message"), str) or payload.get("detail") or payload.get("errors"):
         return payload
-    return None
+    return payload if payload.get("error_code") or payload.get("error_msg") else None
 
 
 def error_from_answer(response: HttpResponse) -> ModelError:

@@ -29,6 +29,12 @@ _ATTEMPTS = 4
 """So many templates that never fitted a second chunk are made before the stream is taken as one without a pattern."""
 
 
+def _chunks_in(data: bytes) -> list[bytes] | None:
+    """Return the chunks of a frame that holds several: some servers leave out the blank lines between them."""
+    first, found, _ = data.partition(b"\n")
+    return data.split(b"\n") if found and wire_json.decode_object(first) is not None else None
+
+
 class OpenAIStreamDecoder:
     """Turns the frames of one stream into events."""
 
@@ -62,21 +68,25 @@ class OpenAIStreamDecoder:
         data = frame.data.strip()
         if not data or self.ended:
             return ()
-        if data == _DONE:
-            self.ended = True
-            return ()
         if self._broken is not None:
             msg = f"a chunk of the stream is not JSON: {self._broken[:200]!r}"
             raise ProtocolError(msg)
+        if data == _DONE:
+            self.ended = True
+            return ()
         try:
             payload = wire_json.decode(data)
         except ValueError:
             if frame.event == "error":
                 raise error_inside({"error": data.decode("utf-8", "replace")}) from None
+            if (lines := _chunks_in(data)) is not None:
+                return [event for line in lines for event in self.feed(Frame(line, frame.event))]
             # The last chunk of a stream that was cut off looks like this; only what follows can tell.
             self._broken = data
             return ()
         if not isinstance(payload, dict):
+            if payload is None:  # a heartbeat
+                return ()
             if isinstance(payload, (str, list)) and payload:
                 raise error_inside(payload if isinstance(payload, list) else {"error": payload})
             msg = f"a chunk of the stream is no object: {data[:200]!r}"

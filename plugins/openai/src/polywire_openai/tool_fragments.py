@@ -5,16 +5,18 @@ To which call does a fragment belong?
 
 1. One with an `index` belongs to the call that was last opened under it. But a new id together with a name opens another
    call: some endpoints number every call 0.
-2. One without belongs to the call with its id; without an id, to the last call.
-3. One with a name whose arguments begin a new object opens another call where the arguments so far are whole, for then
-   nothing can continue them; the same call said once more is not another one. Within one delta, a second named item
-   without a place of its own is always another call.
+2. One without belongs to the call with its id; without an id, or with the first id for a call that had none, to the last.
+3. One with a name whose arguments begin a new object, or that brings another name and no arguments, opens another call
+   where the arguments so far are whole, for then nothing can continue them; the same call said once more is not another
+   one. Within one delta, a second named item without a place of its own is always another call.
 
 And what becomes of it: an id never changes once there; a name counts once, grows while no arguments have come (a
 fragmented name), and is not doubled by being repeated; arguments that are an object become JSON text; what is missing
-at the end is made. An empty id, or the text `null` for one, is none.
+at the end is made. An empty id, or the text `null` for one, is none. An empty object as the first fragment stands in for
+arguments that may follow, and counts where none do.
 
-A call is announced when its arguments begin, for until then its name may still grow.
+A call is announced when its arguments begin, for until then its name may still grow; and when its id is known, which some
+endpoints tell last. One that has no id is announced when it is over.
 """
 
 from __future__ import annotations
@@ -57,13 +59,15 @@ def read_arguments(text: str) -> str:
 class _Slot:
     """One call in the making."""
 
-    __slots__ = ("extras", "fragments", "id", "is_custom", "name", "number", "started", "touched")
+    __slots__ = ("empty", "extras", "fragments", "id", "is_custom", "name", "number", "started", "touched")
 
     def __init__(self, number: int, call_id: str, name: str) -> None:
         self.number = number
         self.id = call_id
         self.name = name
         self.fragments: list[str] = []
+        self.empty = ""
+        """An empty object that came first: the arguments, if nothing else comes."""
         self.extras: dict[str, Any] = {}
         self.is_custom = False
         self.started = False
@@ -71,10 +75,10 @@ class _Slot:
 
     @property
     def arguments(self) -> str:
-        return "".join(self.fragments)
+        return "".join(self.fragments) or self.empty
 
     def is_whole(self) -> bool:
-        return bool(self.fragments) and wire_json.decode_object(self.arguments) is not None
+        return bool(self.fragments or self.empty) and wire_json.decode_object(self.arguments) is not None
 
 
 class ToolCallAssembler:
@@ -128,11 +132,14 @@ class ToolCallAssembler:
         body = body if isinstance(body, Mapping) else EMPTY
         name, index, call_id = body.get("name"), item.get("index"), item.get("id")
         name = name if isinstance(name, str) else ""
+        if type(call_id) is int:
+            call_id = str(call_id)
         call_id = call_id if isinstance(call_id, str) and call_id not in _EMPTY_ID else ""
-        index = index if isinstance(index, int) else None
+        if type(index) is not int:
+            index = _number(index)
         arguments = arguments_text(body.get("input") if is_custom else body.get("arguments"))
 
-        slot = self._slot(index, call_id, name, arguments)
+        slot = self._slot(index, call_id, name, arguments, events)
         if slot is None:
             return False
         slot.touched = self._delta
@@ -143,13 +150,22 @@ class ToolCallAssembler:
         self._name(slot, name)
         self._keep_extras(slot, item, body)
         if arguments:
+            if not slot.fragments and not slot.is_custom and not slot.empty and arguments.strip() == "{}":
+                slot.empty = arguments
+                return False
+            if slot.empty and not slot.fragments and not arguments.lstrip().startswith("{"):
+                slot.fragments.append(slot.empty)
             slot.fragments.append(arguments)
-            if not slot.is_custom:
-                self._start(slot, events)
-                events.append(ToolCallDelta(arguments, slot.number + self.first_part))
-        return not name and index is not None
+            if slot.id and not slot.is_custom:
+                if slot.started:
+                    events.append(ToolCallDelta(arguments, slot.number + self.first_part))
+                else:
+                    self._start(slot, events)
+        return not name and index is not None and slot.started
 
-    def _slot(self, index: int | None, call_id: str, name: str, arguments: str) -> _Slot | None:
+    def _slot(
+        self, index: int | None, call_id: str, name: str, arguments: str, events: list[StreamEvent]
+    ) -> _Slot | None:
         """Return the call that a fragment belongs to, opened if need be; `None` for one that only repeats a call."""
         if index is not None:
             slot = self._by_index.get(index)
@@ -164,11 +180,13 @@ class ToolCallAssembler:
             slot = self._slots[-1] if self._slots else None
             if slot is not None and name and slot.touched == self._delta:
                 slot = None
-        if slot is not None and name and arguments.lstrip().startswith("{") and slot.is_whole():
+        if slot is not None and name and _begins_another(slot, call_id, name, arguments):
             if call_id and call_id == slot.id and name == slot.name and arguments == slot.arguments:
                 return None
             slot = None
         if slot is None:
+            if self._slots:
+                self._start(self._slots[-1], events)
             slot = _Slot(len(self._slots), "" if call_id in self._ids else call_id, "")
             self._slots.append(slot)
             if slot.id:
@@ -199,6 +217,7 @@ class ToolCallAssembler:
             slot.extras["type"] = kind
 
     def _start(self, slot: _Slot, events: list[StreamEvent]) -> None:
+        """Announce a call, with the arguments so far."""
         if slot.started:
             return
         slot.started = True
@@ -207,6 +226,8 @@ class ToolCallAssembler:
             slot.id = generate_call_id(self.seed, slot.number, own_name)
             self._ids[slot.id] = slot
         events.append(ToolCallStart(slot.id, own_name, slot.number + self.first_part))
+        if slot.arguments and not slot.is_custom:
+            events.append(ToolCallDelta(slot.arguments, slot.number + self.first_part))
 
     def finish(self, events: list[StreamEvent], *, cut: bool) -> None:
         """End every call. `cut`: the answer ended early, so that what is not whole is incomplete."""
@@ -239,6 +260,21 @@ class ToolCallAssembler:
             # Free text does not show that it was cut.
             return ToolCall(call.id, call.name, call.arguments, WIRE, incomplete=True, extras=call.extras)
         return call
+
+
+def _number(index: Any) -> int | None:
+    """Read an index that is no integer: one as text, or with a fraction of nothing, is meant for one."""
+    if isinstance(index, float) and index.is_integer():
+        return int(index)
+    return int(index) if isinstance(index, str) and index.isascii() and index.isdigit() else None
+
+
+def _begins_another(slot: _Slot, call_id: str, name: str, arguments: str) -> bool:
+    """Whether a fragment with a name begins a call of its own; see rule 3."""
+    if slot.empty and not slot.fragments and call_id and (call_id, name) == (slot.id, slot.name):
+        return False
+    begins = arguments.lstrip().startswith("{") or (not arguments and name != slot.name)
+    return begins and slot.is_whole()
 
 
 def read_calls(items: Sequence[Any], *, seed: str) -> list[ToolCall]:
