@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from pydantic import Field, SecretStr
 
@@ -10,14 +13,22 @@ from polywire.auth import BearerAuth
 from polywire.codec import Auth
 from polywire.models import ChatModel
 from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
+from polywire.profiles import ProfileTable
 from polywire_compatible.rows import ROWS, Row
 from polywire_openai import OpenAIChatCodec, OpenAIWire
+
+if TYPE_CHECKING:
+    from polywire.embeddings import EmbeddingModel
 
 __all__ = ["CompatibleSettings", "DeploymentSettings", "polywire_provider"]
 
 
 class CompatibleSettings(ProviderSettings):
     """The table of a connection to a service or server that speaks Chat Completions."""
+
+    max_inputs: int | None = Field(
+        None, ge=1, description="at most so many texts in one request for embeddings; left out: what the service takes"
+    )
 
 
 class DeploymentSettings(CompatibleSettings):
@@ -40,15 +51,43 @@ def _auth(row: Row, context: BuildContext) -> Auth:
 
 def build_chat(row: Row, context: BuildContext) -> ChatModel:
     """Build the model that a settings file names."""
-    profiles = row.profiles()
+    profiles = row.profiles(context.settings.base_url or row.base_url)
     if context.profile:
-        profiles = profiles.overridden(context.profile)
-    path = row.path
-    version = getattr(context.settings, "api_version", None)
-    if version and row.deployment_path:
-        path = f"{row.deployment_path}?api-version={version}"
+        profiles = profiles.overridden(_told(context.profile, profiles))
+    path = _path(row.path, row.deployment_path, context)
     codec = OpenAIChatCodec(profiles, path=path)
     return context.http_chat_model(codec, auth=_auth(row, context), base_url=row.base_url, profiles=profiles)
+
+
+def _told(changes: Mapping[str, Any], profiles: ProfileTable) -> Mapping[str, Any]:
+    """Return the settings' changes to a profile: media of which they tell is no longer something that nobody documents."""
+    undocumented = profiles.base.quirks.get("undocumented", ())
+    left = tuple(kind for kind in undocumented if f"{kind}_sources" not in changes)
+    if left == tuple(undocumented):
+        return changes
+    return {**changes, "quirks": {"undocumented": left, **changes.get("quirks", {})}}
+
+
+def _path(path: str, deployment_path: str | None, context: BuildContext) -> str:
+    version = getattr(context.settings, "api_version", None)
+    return f"{deployment_path}?api-version={quote(version, safe='')}" if version and deployment_path else path
+
+
+def build_embedding(row: Row, context: BuildContext) -> EmbeddingModel:
+    """Build the embedding model that a settings file names."""
+    from polywire_openai import OpenAIEmbeddingCodec
+
+    offered = row.embeddings
+    assert offered is not None, "a row without embeddings has no such builder"
+    codec = OpenAIEmbeddingCodec(
+        encoding=offered.encoding,
+        max_inputs=context.settings.max_inputs or offered.max_inputs,
+        max_batch_bytes=offered.max_batch_bytes,
+        dimensions_field=offered.dimensions_field,
+        purposes=offered.purposes,
+        path=_path(offered.path, offered.deployment_path, context),
+    )
+    return context.http_embedding_model(codec, auth=_auth(row, context), base_url=row.base_url)
 
 
 def _requires_key(row: Row, settings: CompatibleSettings) -> bool:
@@ -68,6 +107,7 @@ def _provider(row: Row) -> Provider:
         summary=row.summary,
         settings=DeploymentSettings if row.deployment_path else CompatibleSettings,
         build_chat=partial(build_chat, row),
+        build_embedding=partial(build_embedding, row) if row.embeddings is not None else None,
         wires=lambda: (OpenAIWire(row.profiles()),),
         profiles=row.profiles,
         variables=variables,

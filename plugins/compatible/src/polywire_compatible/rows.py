@@ -10,15 +10,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from fnmatch import fnmatchcase
+from typing import Any, Literal
 
 from polywire.immutable import EMPTY
 from polywire.profiles import ProfileRule, ProfileTable
 from polywire_openai import COMPATIBLE, COMPATIBLE_PROFILES, OPENAI_PROFILES
 
-__all__ = ["ROWS", "Row"]
+__all__ = ["ROWS", "Embeddings", "Row"]
 
 _DATE = "2026-12-02"
+
+
+# Servers leave thinking in the text where they have no parser for the model's form of it: wire/compat-vendors.md section 2.
+_ANY_ROW = {"think_tags": True, "quirks": {"think_tags_opening": "required"}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embeddings:
+    """
+    A service's `/embeddings`.
+
+    Attributes:
+        max_inputs: at most so many texts in one request.
+        max_batch_bytes: at most so many bytes of text in one request; `None`: only the texts are counted.
+        encoding: the form that vectors are asked for in; `None`: as they come.
+        dimensions_field: where their length is asked for; `None`: it cannot be chosen.
+        purposes: the field for what they are for, and the service's words.
+        path, deployment_path: as for chat.
+        source: where this is from, and what of it is a guess.
+    """
+
+    source: str
+    max_inputs: int
+    max_batch_bytes: int | None = None
+    encoding: Literal["base64", "float"] | None = None
+    dimensions_field: str | None = "dimensions"
+    purposes: tuple[str, Mapping[str, str]] = ("", EMPTY)
+    path: str = "embeddings"
+    deployment_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +68,8 @@ class Row:
         key_header: a header of its own for the key; `None`: `Authorization: Bearer`.
         path: where requests go, below the base URL.
         deployment_path: where they go instead if the settings give an `api_version`; `{model}` is the deployment.
+        addresses: what differs at other addresses of the same service, by a pattern for the base URL.
+        embeddings: its `/embeddings`; `None`: it has none.
         source: where this is from.
         own: the models are OpenAI's own, and so are their profiles.
     """
@@ -54,13 +86,18 @@ class Row:
     key_header: str | None = None
     path: str = "chat/completions"
     deployment_path: str | None = None
+    addresses: Mapping[str, Mapping[str, Any]] = field(default=EMPTY)
+    embeddings: Embeddings | None = None
     own: bool = False
 
-    def profiles(self) -> ProfileTable:
-        """Return the row's profile table."""
+    def profiles(self, base_url: str | None = None) -> ProfileTable:
+        """Return the row's profile table, as it holds at its own address or at another one."""
         if self.own:
             return OPENAI_PROFILES
-        base = COMPATIBLE.changed(self.profile, where=f"row {self.name!r}")
+        base = COMPATIBLE.changed(_ANY_ROW).changed(self.profile, where=f"row {self.name!r}")
+        for pattern, changes in self.addresses.items():
+            if base_url is not None and fnmatchcase(base_url.rstrip("/"), pattern):
+                base = base.changed(changes, where=f"row {self.name!r} at {pattern!r}")
         # A service with rows of its own tells all of them; only unknown services fall back on the families' names.
         shared = COMPATIBLE_PROFILES.rules if self.name == "openai-compatible" else ()
         return ProfileTable(base, (*shared, *self.rules), self.source, _DATE)
@@ -70,7 +107,11 @@ def _rule(models: str, source: str, **changes: Any) -> ProfileRule:
     return ProfileRule(models, changes, source, _DATE)
 
 
-_THINKS_IN_CONTENT = "reasoning_content"
+_REASONING_CONTENT = "reasoning_content"
+_DATA_AND_URL = frozenset({"data", "url"})
+_DATA = frozenset({"data"})
+# A bound where a service states none: one answer stays within a few megabytes.
+_UNSTATED = 256
 
 _ROWS = (
     Row(
@@ -80,7 +121,7 @@ _ROWS = (
         key=("DEEPSEEK_API_KEY",),
         source="vendor documentation, thinking mode and function calling",
         profile={
-            "reasoning_field": _THINKS_IN_CONTENT,
+            "reasoning_field": _REASONING_CONTENT,
             # Every turn with calls must bring its thinking back, even an empty one: else HTTP 400.
             "reasoning_echo": "tool_calls",
             "reasoning_echo_empty": True,
@@ -90,7 +131,14 @@ _ROWS = (
             "response_formats": {"json"},
             "strict_tools": False,
             "parallel_switch": False,
+            "quirks": {
+                "undocumented": ("image", "audio", "document", "video"),
+                # While it thinks these are ignored without a word.
+                "while_thinking": {"sampling": ("stop_sequences",)},
+            },
         },
+        # Strict tools exist only there.
+        addresses={"*/beta": {"strict_tools": True, "strict_schema_dialect": "openai_strict"}},
     ),
     Row(
         name="qwen",
@@ -100,14 +148,39 @@ _ROWS = (
         url=("DASHSCOPE_COMPATIBLE_BASE_URL",),
         source="dashscope 2.0.2 and vendor documentation",
         profile={
-            "reasoning_field": _THINKS_IN_CONTENT,
+            "reasoning_field": _REASONING_CONTENT,
             "reasoning_echo": "always",
             "reasoning_parameter": "enable_thinking",
             "efforts": (),
             # `required` is refused by many models, and by all while they think.
             "tool_choices": {"auto", "none", "named"},
             "system_in_place": False,
+            "image_sources": _DATA_AND_URL,
+            "audio_sources": _DATA_AND_URL,
+            "video_sources": _DATA_AND_URL,
+            "document_sources": (),
+            "quirks": {
+                "audio_form": "address",
+                "undocumented": (),
+                # A thinking model refuses to be made to call one tool.
+                "while_thinking": {"tool_choices": ("auto", "none")},
+            },
         },
+        rules=(
+            _rule(
+                "qwen3-[0-9]*",
+                "vendor documentation: open models think in streams alone",
+                quirks={"thinking_streams_only": True},
+            ),
+            _rule(
+                "qwen3-*-thinking*|qwen3-*-instruct*",
+                "vendor documentation: whether they think is in their name",
+                quirks={"thinking_streams_only": False},
+            ),
+        ),
+        embeddings=Embeddings(
+            source="vendor documentation: text-embedding-v4 takes ten texts", max_inputs=10, encoding="float"
+        ),
     ),
     Row(
         name="openrouter",
@@ -121,8 +194,25 @@ _ROWS = (
             "reasoning_parameter": "reasoning",
             "stream_usage": False,
             "cache_marks": 4,
-            "quirks": {"cache_mark": "cache_control", "allowed_tools": True},
+            "image_sources": _DATA_AND_URL,
+            "audio_sources": _DATA,
+            "video_sources": _DATA_AND_URL,
+            "document_sources": _DATA_AND_URL,
+            "quirks": {"cache_mark": "cache_control", "allowed_tools": True, "undocumented": ()},
         },
+        embeddings=Embeddings(
+            source="openrouter 1.3.84 (operations/createembeddings); it states no limit, each route has its own",
+            max_inputs=_UNSTATED,
+            purposes=(
+                "input_type",
+                {
+                    "query": "search_query",
+                    "document": "search_document",
+                    "classification": "classification",
+                    "clustering": "clustering",
+                },
+            ),
+        ),
     ),
     Row(
         name="vllm",
@@ -131,7 +221,20 @@ _ROWS = (
         key=("VLLM_API_KEY",),
         key_required=False,
         source="vLLM 0.33.0",
-        profile={"reasoning_field": "reasoning", "reasoning_echo": "tool_calls"},
+        profile={
+            "reasoning_field": "reasoning",
+            "reasoning_echo": "tool_calls",
+            "reasoning_parameter": "include_reasoning",
+            "image_sources": _DATA_AND_URL,
+            "audio_sources": _DATA_AND_URL,
+            "video_sources": _DATA_AND_URL,
+            "document_sources": (),
+            "quirks": {"undocumented": ()},
+        },
+        embeddings=Embeddings(
+            source="vLLM 0.33.0; it states no limit, and takes dimensions for models that can be shortened",
+            max_inputs=_UNSTATED,
+        ),
     ),
     Row(
         name="llama-cpp",
@@ -141,11 +244,21 @@ _ROWS = (
         key_required=False,
         source="llama.cpp server source and README",
         profile={
-            "reasoning_field": _THINKS_IN_CONTENT,
+            "reasoning_field": _REASONING_CONTENT,
             # An object in tool_choice is taken for "auto" without a word.
             "tool_choices": {"auto", "none", "required"},
             "efforts": ("none", "low", "medium", "high"),
+            "image_sources": _DATA_AND_URL,
+            "audio_sources": _DATA,
+            "audio_types": ("audio/wav", "audio/mpeg"),
+            "document_sources": (),
+            "quirks": {"undocumented": ()},
         },
+        embeddings=Embeddings(
+            source="llama.cpp server README: no dimensions, no stated limit",
+            max_inputs=_UNSTATED,
+            dimensions_field=None,
+        ),
     ),
     Row(
         name="lm-studio",
@@ -155,15 +268,21 @@ _ROWS = (
         key_required=False,
         source="vendor documentation",
         profile={
-            "reasoning_field": _THINKS_IN_CONTENT,
+            "reasoning_field": _REASONING_CONTENT,
             "tool_choices": {"auto", "none", "required"},
             "parallel_switch": False,
-            "think_tags": True,
             "response_formats": {"json_schema"},
-            # Answers without thinking are the rule, and must stream at once.
-            "quirks": {"think_tags_opening": "required"},
             "efforts": ("none", "minimal", "low", "medium", "high", "xhigh"),
+            # An address is refused: "'url' field must be a base64 encoded image".
+            "image_sources": _DATA,
+            # The name of the thinking depends on a setting and on the version.
+            "quirks": {"echo_as_read": True, "undocumented": ("audio", "document", "video")},
         },
+        embeddings=Embeddings(
+            source="vendor documentation: model and input alone; no stated limit",
+            max_inputs=_UNSTATED,
+            dimensions_field=None,
+        ),
     ),
     Row(
         name="ollama-compatible",
@@ -178,8 +297,12 @@ _ROWS = (
             # tool_choice is ignored: what is forced or forbidden is kept to by offering no other tools, or none.
             "tool_choices": {"auto"},
             "parallel_switch": False,
-            "image_sources": {"data"},
+            "image_sources": _DATA,
+            "audio_sources": _DATA,
+            "document_sources": (),
+            "quirks": {"undocumented": ()},
         },
+        embeddings=Embeddings(source="Ollama server source of 2026-08-21; it states no limit", max_inputs=_UNSTATED),
     ),
     Row(
         name="mistral",
@@ -193,16 +316,27 @@ _ROWS = (
             "reasoning_echo": "always",
             "stream_usage": False,
             "user_name": False,
-            # Sound is a bare string there, and a file's part has another shape: neither is written wrongly.
-            "audio_sources": (),
-            "document_sources": {"data", "url"},
+            "image_sources": _DATA_AND_URL,
+            "audio_sources": _DATA_AND_URL,
+            "document_sources": {"data", "url", "file_id"},
+            # A tool's message holds the same chunks as a user's.
+            "tool_result_images": True,
             "quirks": {
+                "audio_form": "string",
+                "undocumented": (),
+                "user_after_tool": False,
                 "field_names": {"seed": "random_seed"},
                 "extra_fields": "none",
                 "tool_message_name": True,
                 "document_form": "document_url",
             },
         },
+        embeddings=Embeddings(
+            source="mistralai 3.7.0; known from use: about 16,000 tokens in one request",
+            max_inputs=_UNSTATED,
+            max_batch_bytes=32_000,
+            dimensions_field="output_dimension",
+        ),
     ),
     Row(
         name="groq",
@@ -216,6 +350,9 @@ _ROWS = (
             "sampling": {"temperature", "top_p", "seed", "stop_sequences"},
             "max_tokens_field": "max_completion_tokens",
             "stop_limit": 4,
+            "reasoning_parameter": "include_reasoning",
+            "image_sources": _DATA_AND_URL,
+            "quirks": {"undocumented": ("audio", "document", "video")},
         },
     ),
     Row(
@@ -224,7 +361,13 @@ _ROWS = (
         base_url="https://api.x.ai/v1",
         key=("XAI_API_KEY",),
         source="vendor documentation",
-        profile={"reasoning_field": _THINKS_IN_CONTENT, "reasoning_echo": "never"},
+        profile={
+            "reasoning_field": _REASONING_CONTENT,
+            "reasoning_echo": "never",
+            "image_sources": _DATA_AND_URL,
+            "image_types": ("image/jpeg", "image/png"),
+            "quirks": {"undocumented": ("audio", "document", "video")},
+        },
         rules=(
             _rule(
                 "grok-3-mini*|grok-4*|grok-5*",
@@ -246,7 +389,7 @@ _ROWS = (
         key=("MOONSHOT_API_KEY",),
         source="vendor documentation",
         profile={
-            "reasoning_field": _THINKS_IN_CONTENT,
+            "reasoning_field": _REASONING_CONTENT,
             "reasoning_echo": "tool_calls",
             "reasoning_parameter": "thinking_type",
             "max_tokens_field": "max_completion_tokens",
@@ -254,6 +397,10 @@ _ROWS = (
             "strict_tools": False,
             "parallel_switch": False,
             "stop_limit": 5,
+            # A file of its own store is `ms://ID`.
+            "image_sources": {"data", "url", "file_id"},
+            "video_sources": {"data", "file_id"},
+            "quirks": {"file_address": "ms://", "undocumented": ("audio", "document")},
         },
         rules=(
             _rule("kimi-*", "vendor documentation: sampling is fixed", sampling={"stop_sequences"}),
@@ -272,7 +419,7 @@ _ROWS = (
         key=("ZAI_API_KEY", "ZHIPUAI_API_KEY"),
         source="zai-sdk 0.2.3 and vendor documentation",
         profile={
-            "reasoning_field": _THINKS_IN_CONTENT,
+            "reasoning_field": _REASONING_CONTENT,
             "reasoning_echo": "always",
             "reasoning_parameter": "thinking",
             "tool_choices": {"auto"},
@@ -280,7 +427,20 @@ _ROWS = (
             "strict_tools": False,
             "response_formats": {"json"},
             "sampling": {"temperature", "top_p", "seed", "stop_sequences"},
+            "image_sources": _DATA_AND_URL,
+            "video_sources": {"url"},
+            "document_sources": {"url"},
+            "quirks": {
+                # The SDK takes `data:image/…;base64,` off a picture, and brings both numbers between 0 and 1.
+                "image_form": "bare",
+                "ranges": {"temperature": (0.01, 0.99), "top_p": (0.01, 0.99)},
+                "document_form": "file_url",
+                "undocumented": ("audio",),
+            },
         },
+        embeddings=Embeddings(
+            source="zai-sdk 0.2.3 and vendor documentation: embedding-3 takes 64 texts", max_inputs=64
+        ),
     ),
     Row(
         name="together",
@@ -293,7 +453,19 @@ _ROWS = (
             "reasoning_parameter": "reasoning_switch",
             "efforts": ("none", "low", "medium", "high"),
             "parallel_switch": False,
+            "image_sources": _DATA_AND_URL,
+            "audio_sources": _DATA_AND_URL,
+            "audio_types": ("audio/wav",),
+            "video_sources": _DATA_AND_URL,
+            "document_sources": (),
+            # Instructions, answers and results are strings; either name of the thinking is known.
+            "quirks": {"text_arrays": False, "echo_as_read": True, "undocumented": ()},
         },
+        embeddings=Embeddings(
+            source="together 3.1.1: model and input alone; it states no limit",
+            max_inputs=_UNSTATED,
+            dimensions_field=None,
+        ),
     ),
     Row(
         name="fireworks",
@@ -302,12 +474,21 @@ _ROWS = (
         key=("FIREWORKS_API_KEY",),
         source="fireworks-ai 1.2.30",
         profile={
-            "reasoning_field": _THINKS_IN_CONTENT,
+            "reasoning_field": _REASONING_CONTENT,
             "reasoning_echo": "always",
             "reasoning_parameter": "thinking_budget",
             "stream_usage": False,
+            "efforts": ("none", "low", "medium", "high"),
+            "user_name": False,
+            "image_sources": _DATA_AND_URL,
+            "video_sources": _DATA_AND_URL,
+            "quirks": {"smallest_budget": 1024, "undocumented": ("audio", "document")},
         },
         rules=(_rule("*gpt-oss*", "vendor documentation: no other word is taken", efforts=("low", "medium", "high")),),
+        embeddings=Embeddings(
+            source="vendor documentation: OpenAI's shape; dimensions for models that can be shortened, no stated limit",
+            max_inputs=_UNSTATED,
+        ),
     ),
     Row(
         name="azure-openai",
@@ -318,6 +499,14 @@ _ROWS = (
         key_header="api-key",
         path="openai/v1/chat/completions",
         deployment_path="openai/deployments/{model}/chat/completions",
+        embeddings=Embeddings(
+            source="openai 3.57.0, lib/azure; 2,048 texts",
+            max_inputs=2048,
+            max_batch_bytes=600_000,
+            encoding="base64",
+            path="openai/v1/embeddings",
+            deployment_path="openai/deployments/{model}/embeddings",
+        ),
         source="openai 3.57.0, lib/azure",
         own=True,
     ),
@@ -326,6 +515,7 @@ _ROWS = (
         summary="any other endpoint that speaks Chat Completions; base_url says which",
         base_url=None,
         key_required=False,
+        embeddings=Embeddings(source="OpenAI's API reference", max_inputs=2048, max_batch_bytes=600_000),
         source="OpenAI's API reference, and what such endpoints are known to differ in",
     ),
 )

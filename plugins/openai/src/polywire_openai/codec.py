@@ -22,6 +22,7 @@ from polywire_openai.fields import WIRE
 from polywire_openai.metadata import METADATA_HEADERS
 from polywire_openai.profiles import OPENAI_PROFILES
 from polywire_openai.reading import PLAIN, Reading
+from polywire_openai.reasoning_parameters import without_thinking
 from polywire_openai.stream import OpenAIStreamDecoder
 
 __all__ = ["PATH", "OpenAIChatCodec"]
@@ -73,6 +74,8 @@ class OpenAIChatCodec:
         else:
             body.json.pop("stream", None)
             body.json.pop("stream_options", None)
+            if profile.quirks.get("thinking_streams_only"):
+                without_thinking(body.json, body.notices)
         reading = body.reading
         if meant is not request:
             reading = Reading(

@@ -7,6 +7,7 @@ import binascii
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+from urllib.parse import quote
 
 from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, HttpResponse
@@ -34,6 +35,9 @@ class OpenAIEmbeddingCodec:
             is read whatever was asked for.
         max_inputs: the vendor takes 2,048 texts in one request.
         max_batch_bytes: the vendor takes 300,000 tokens in one request; a token is at least two bytes of nearly any text.
+        dimensions_field: where the length of the vectors is asked for; `None`: the endpoint has no such field.
+        purposes: the endpoint's words for what vectors are for, and the field they stand in: `("input_type", {...})`.
+        path: where requests go, below the base URL; `{model}` in it stands for the request's model.
         headers: sent with every request.
     """
 
@@ -45,25 +49,41 @@ class OpenAIEmbeddingCodec:
         encoding: Literal["base64", "float"] | None = "base64",
         max_inputs: int = 2048,
         max_batch_bytes: int | None = 600_000,
+        dimensions_field: str | None = "dimensions",
+        purposes: tuple[str, Mapping[str, str]] = ("", EMPTY),
+        path: str = "embeddings",
         headers: Mapping[str, str] = EMPTY,
     ) -> None:
         self.max_inputs = max_inputs
         self.max_batch_bytes = max_batch_bytes
         self._encoding = encoding
+        self._dimensions_field = dimensions_field
+        self._purpose_field, self._purposes = purposes
+        self._path = path
         self._headers = {"content-type": "application/json", **headers}
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
         body: dict[str, Any] = {"model": request.model, "input": list(request.inputs)}
         notices: list[Notice] = []
         if request.dimensions is not None:
-            body["dimensions"] = request.dimensions
+            if self._dimensions_field is None:
+                notices.append(Notice("dropped", "dimensions", "this endpoint has no choice of dimensions"))
+            else:
+                body[self._dimensions_field] = request.dimensions
         if self._encoding is not None:
             body["encoding_format"] = self._encoding
         if request.purpose is not None:
-            notices.append(Notice("dropped", "purpose", "this wire makes no difference between purposes"))
+            if (word := self._purposes.get(request.purpose)) is not None:
+                body[self._purpose_field] = word
+            else:
+                notices.append(Notice("dropped", "purpose", "this wire makes no difference between purposes"))
         apply_custom_parameters(body, request, notices)
         return Encoded(
-            HttpRequest("embeddings", wire_json.encode(body), self._headers),
+            HttpRequest(
+                self._path.replace("{model}", quote(request.model or "", safe="")),
+                wire_json.encode(body),
+                self._headers,
+            ),
             tuple(notices),
             metadata_headers=METADATA_HEADERS,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from polywire.contents import (
@@ -28,6 +29,7 @@ __all__ = ["ContentWriter", "mark_goes_back_as_read"]
 _FORMATS = {media_type: form for form, media_type in AUDIO_FORMATS.items()}
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _LIFETIMES = frozenset({"30m", "12h"})
+_PLURALS = {"image": "images", "document": "documents", "video": "videos"}
 
 
 def mark_goes_back_as_read(content: Any, profile: Profile) -> bool:
@@ -51,7 +53,11 @@ class ContentWriter:
         self.text_arrays = profile.quirks.get("text_arrays", True)
         self.skipped_marks = marks if not profile.cache_marks else max(0, marks - profile.cache_marks)
         self._marks_to_skip = self.skipped_marks
-        self._document_form = profile.quirks.get("document_form", "file")
+        quirks = profile.quirks
+        self._document_form = quirks.get("document_form", "file")
+        self._audio_form = quirks.get("audio_form", "object")
+        self._file_address = quirks.get("file_address")
+        self._undocumented = quirks.get("undocumented", ())
         self._mark_field = profile.quirks.get("cache_mark", "prompt_cache_breakpoint")
 
     def contents(self, contents: Sequence[Content], where: str, joint: str) -> str | list[dict[str, Any]]:
@@ -110,10 +116,13 @@ class ContentWriter:
             name = f"{content.name}:\n" if content.name else ""
             self.notices.append(Notice("approximated", where, "a document of plain text is written as text"))
             return {"type": "text", "text": name + content.data.decode("utf-8", "replace")}
+        if self._file_address and content.url is not None and content.url.startswith(self._file_address):
+            content = replace(content, url=None, file_id=content.url.removeprefix(self._file_address))
         source = source_of(content, self.profile, where)
+        self._tell_undocumented(content, where)
         match content:
             case ImageContent():
-                image: dict[str, Any] = {"url": content.data_url if source == "data" else content.url}
+                image: dict[str, Any] = {"url": self._image_address(content)}
                 if content.detail is not None:
                     if content.detail in _DETAILS:
                         image["detail"] = content.detail
@@ -121,25 +130,59 @@ class ContentWriter:
                         message = f"this wire knows no detail {content.detail!r}"
                         self.notices.append(Notice("dropped", where, message))
                 return {"type": "image_url", "image_url": image}
-            case AudioContent() if source == "data":
-                media_type = content.media_type or ""
-                form = _FORMATS.get(media_type, media_type.removeprefix("audio/"))
-                return {"type": "input_audio", "input_audio": {"data": content.base64, "format": form}}
-            case DocumentContent() if source != "file_id" and self._document_form == "document_url":
-                document = {"type": "document_url", "document_url": content.data_url or content.url}
-                return document if content.name is None else {**document, "document_name": content.name}
-            case DocumentContent() if source != "url":
-                if source == "file_id":
-                    return {"type": "file", "file": {"file_id": content.file_id}}
-                name = content.name or f"document.{(content.media_type or '').rpartition('/')[2] or 'bin'}"
-                return {"type": "file", "file": {"filename": name, "file_data": content.data_url}}
-            case VideoContent() if source != "file_id":
-                return {
-                    "type": "video_url",
-                    "video_url": {"url": content.data_url if source == "data" else content.url},
-                }
+            case AudioContent() if source != "file_id":
+                return self._audio(content)
+            case DocumentContent():
+                return self._document(content)
+            case VideoContent():
+                return {"type": "video_url", "video_url": {"url": self._address(content)}}
         msg = f"{where}: this wire has no form for {type(content).__name__} as {source}"
         raise UnsupportedByModel(msg)
+
+    def _tell_undocumented(self, content: MediaContent, where: str) -> None:
+        kind = str(getattr(content, "kind", "media"))
+        if kind in self._undocumented:
+            message = f"it is not documented that this endpoint takes {_PLURALS.get(kind, kind)}; it is sent as others take it"
+            self.notices.append(Notice("information", where, message))
+
+    def _address(self, content: MediaContent) -> str:
+        """Return what stands for media in a place for an address: one, or the bytes as a data URL, or a file's id."""
+        if content.file_id is not None:
+            return f"{self._file_address or ''}{content.file_id}"
+        return content.data_url or content.url or ""
+
+    def _image_address(self, content: ImageContent) -> str:
+        if content.base64 is not None and self.profile.quirks.get("image_form") == "bare":
+            return content.base64
+        return self._address(content)
+
+    def _audio(self, content: AudioContent) -> dict[str, Any]:
+        if self._audio_form == "string":
+            return {"type": "input_audio", "input_audio": content.base64 or content.url}
+        media_type = content.media_type or ""
+        if self._audio_form == "address":
+            data = content.url or f"data:{media_type};base64,{content.base64}"
+        elif content.data is None:
+            return {"type": "audio_url", "audio_url": {"url": content.url}}
+        else:
+            data = content.base64 or ""
+        audio = {"data": data, "format": _FORMATS.get(media_type, media_type.removeprefix("audio/"))}
+        return {"type": "input_audio", "input_audio": {key: value for key, value in audio.items() if value}}
+
+    def _document(self, content: DocumentContent) -> dict[str, Any]:
+        if content.file_id is not None:
+            if self._document_form == "document_url":
+                return {"type": "file", "file_id": content.file_id}
+            return {"type": "file", "file": {"file_id": content.file_id}}
+        address = content.data_url or content.url
+        if self._document_form == "document_url":
+            document = {"type": "document_url", "document_url": address}
+            return document if content.name is None else {**document, "document_name": content.name}
+        if self._document_form == "file_url":
+            return {"type": "file_url", "file_url": {"url": address}}
+        name = content.name or (content.url or "").partition("?")[0].rpartition("/")[2]
+        name = name or f"document.{(content.media_type or '').rpartition('/')[2] or 'bin'}"
+        return {"type": "file", "file": {"filename": name, "file_data": address}}
 
     def _is_plain_text(self, content: DocumentContent) -> bool:
         types = self.profile.document_types

@@ -36,7 +36,7 @@ from polywire_openai.encode_contents import ContentWriter, mark_goes_back_as_rea
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
 from polywire_openai.tool_fragments import CUSTOM, INVALID_JSON
-from polywire_openai.turns import alternate, gather_instructions
+from polywire_openai.turns import alternate, gather_instructions, word_between
 
 __all__ = ["MessageWriter", "encode_arguments", "encode_history", "encode_history_json"]
 
@@ -71,6 +71,8 @@ def encode_history(messages: Sequence[Message], profile: Profile, notices: list[
         for index, message in enumerate(messages)
     ]
     writer.finish()
+    if not profile.quirks.get("user_after_tool", True):
+        written = word_between(written, notices)
     return alternate(written) if profile.alternating_roles else written
 
 
@@ -81,7 +83,7 @@ def encode_history_json(messages: Sequence[Message], profile: Profile, notices: 
     Raises:
         UnsupportedByModel: as for `encode_history`.
     """
-    if profile.alternating_roles or not profile.system_in_place:
+    if profile.alternating_roles or not profile.system_in_place or not profile.quirks.get("user_after_tool", True):
         return encode_history(messages, profile, notices)
     writer: MessageWriter | None = None
     written: list[Any] = []
@@ -376,7 +378,9 @@ class MessageWriter:
                 written[profile.reasoning_field or THINKING_FIELDS[0]] = ""
             return []
         remembered = next((own["field"] for each in thoughts if "field" in (own := own_extras(each.extras))), None)
-        field = remembered if self._as_read else profile.reasoning_field or remembered
+        field = profile.reasoning_field or remembered
+        if self._as_read or (profile.quirks.get("echo_as_read") and remembered in THINKING_FIELDS):
+            field = remembered
         details = [detail for each in thoughts for detail in own_extras(each.extras).get("reasoning_details", ())]
         text = "".join(each.text for each in thoughts)
         if details:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from polywire.immutable import EMPTY
@@ -19,7 +20,7 @@ from polywire_openai.contents import AUDIO_FORMATS
 from polywire_openai.encode_messages import encode_history, encode_history_json
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.reading import Reading
-from polywire_openai.reasoning_parameters import REASONING_FIELDS, encode_reasoning
+from polywire_openai.reasoning_parameters import REASONING_FIELDS, encode_reasoning, is_thinking
 from polywire_openai.tools import encode_tool_choice, encode_tools
 
 __all__ = ["AS_READ", "TYPED_FIELDS", "Body", "encode_body", "encode_parameters"]
@@ -53,6 +54,8 @@ def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False
     Raises:
         UnsupportedByModel: it holds something that the endpoint cannot be given and must not go without.
     """
+    if "while_thinking" in profile.quirks and is_thinking(request.parameters.reasoning):
+        profile = _while_thinking(profile)
     prepared = prepare(request, profile, wire=WIRE)
     parameters, notices = prepared.parameters, prepared.notices
     asked = own_extras(request.parameters.extras)
@@ -70,15 +73,24 @@ def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False
     return Body(body, reading, notices)
 
 
+@lru_cache(maxsize=256)
+def _while_thinking(profile: Profile) -> Profile:
+    """Return what the model takes while it thinks; the same object each time, for it is what messages are remembered by."""
+    return profile.changed(profile.quirks["while_thinking"], where="quirk 'while_thinking'")
+
+
 def encode_parameters(
     body: dict[str, Any], parameters: ChatRequestParameters, profile: Profile, notices: list[Notice]
 ) -> tuple[dict[str, Lowered], Lowered | None]:
     """Write parameters that have been made fit for the profile; returns the schemas of tools and answer that had to change."""
     schemas = _write_tools(body, parameters, profile, notices)
     names = profile.quirks.get("field_names", EMPTY)
+    ranges = profile.quirks.get("ranges", EMPTY)
     for name in _SAMPLING:
         value = getattr(parameters, name)
         if value is not None:
+            if name in ranges:
+                value = _within(value, ranges[name], name, notices)
             body[names.get(name, name)] = value
     if parameters.max_tokens is not None:
         body[profile.max_tokens_field] = parameters.max_tokens
@@ -89,6 +101,15 @@ def encode_parameters(
     answer = _write_format(body, parameters.response_format, profile, notices)
     body.update(encode_reasoning(parameters.reasoning, profile, notices))
     return schemas, answer
+
+
+def _within(value: float, bounds: tuple[float, float], name: str, notices: list[Notice]) -> float:
+    smallest, largest = bounds
+    nearest = min(max(value, smallest), largest)
+    if nearest != value:
+        message = f"this endpoint takes {name} from {smallest} to {largest}; {value} is sent as {nearest}"
+        notices.append(Notice("approximated", name, message))
+    return nearest
 
 
 def _write_tools(

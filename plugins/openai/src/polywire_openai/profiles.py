@@ -12,8 +12,21 @@ The wire's own quirks, for the `quirks` of a profile:
     named_tool_choice    how one tool is forced: `"function"` (default: the object) or `"narrow"` (offer only that
                          tool, and require a call)
     allowed_tools        may the choice name several tools? else only those are offered; default true
-    document_form        how a document is written: `"file"` (default), or `"document_url"` for its address or bytes
+    undocumented         kinds of media of which it is not known that the endpoint takes them: sent, with a notice
+    image_form           `"bare"`: a picture's bytes as base64 alone, without `data:` before it
+    audio_form           `"object"` (default; an address is an `audio_url` part), `"address"` (an address or a data URL
+                         in the object), or `"string"` (bytes or address, without an object)
+    document_form        how a document is written: `"file"` (default, an address in `file_data`), `"document_url"` (and
+                         a file's id without an object), or `"file_url"`
+    file_address         what makes an address of a file's id, where pictures and videos take one so
     field_names          names of sampling parameters that are not this wire's usual ones
+    ranges               the smallest and the largest value of sampling parameters; what is beyond is brought to it
+    while_thinking       changes to the profile for a request that asks for thinking
+    thinking_streams_only   in a plain call thinking is switched off: the endpoint refuses it there
+    smallest_budget      for thinking, in tokens
+    echo_as_read         does the endpoint take thinking back under any name? then under the one it came under
+    user_after_tool      may the user speak right after a tool's result? else a word of the model's is put between;
+                         default true
     success_envelope     shall a tool's success be wrapped as `{"ok": true, "data": …}`? default false
     as_read              write back what was read exactly as it came; for conversion only
 
@@ -57,7 +70,12 @@ COMPATIBLE = Profile(
     reasoning_echo="tool_calls",
     audio_sources=frozenset({"data"}),
     document_sources=frozenset({"data", "file_id"}),
-    quirks={"extra_fields": "tool_calls", "refusal_field": False, "allowed_tools": False},
+    quirks={
+        "extra_fields": "tool_calls",
+        "refusal_field": False,
+        "allowed_tools": False,
+        "undocumented": ("audio", "document", "video"),
+    },
 )
 """Any other endpoint that speaks this wire, of which nothing more is known."""
 

@@ -2,6 +2,7 @@
 How thinking is asked for: one neutral value, and the forms that endpoints take.
 
     reasoning_effort        `reasoning_effort`
+    include_reasoning       the same, and `include_reasoning` for whether thinking is shown
     thinking                `thinking: {type}` as the switch, and `reasoning_effort`
     thinking_type           `thinking: {type}` alone
     thinking_budget         `thinking: {type, budget_tokens}`, or else `reasoning_effort`
@@ -23,9 +24,11 @@ from polywire.parameters import Effort, Reasoning
 from polywire.profiles import Profile
 from polywire.responses import Notice
 
-__all__ = ["REASONING_FIELDS", "decode_reasoning", "encode_reasoning"]
+__all__ = ["REASONING_FIELDS", "decode_reasoning", "encode_reasoning", "is_thinking", "without_thinking"]
 
-REASONING_FIELDS = frozenset({"reasoning_effort", "reasoning", "thinking", "enable_thinking", "thinking_budget"})
+REASONING_FIELDS = frozenset(
+    {"reasoning_effort", "reasoning", "thinking", "enable_thinking", "thinking_budget", "include_reasoning"}
+)
 """The fields of a request in which thinking is asked for, whoever takes them."""
 
 _EFFORTS = frozenset(get_args(Effort))
@@ -44,6 +47,11 @@ def _switch(reasoning: Reasoning) -> bool:
 def _as_effort(reasoning: Reasoning, profile: Profile) -> dict[str, Any]:
     effort = _effort(reasoning, profile)
     return {} if effort is None else {"reasoning_effort": effort}
+
+
+def _as_include_reasoning(reasoning: Reasoning, profile: Profile) -> dict[str, Any]:
+    shown = {} if reasoning.visible is None else {"include_reasoning": reasoning.visible}
+    return {**_as_effort(reasoning, profile), **shown}
 
 
 def _as_thinking(reasoning: Reasoning, profile: Profile) -> dict[str, Any]:
@@ -92,6 +100,7 @@ def _as_template_arguments(reasoning: Reasoning, profile: Profile) -> dict[str, 
 _FORMS: Mapping[str, tuple[Callable[[Reasoning, Profile], dict[str, Any]], bool, bool]] = {
     # the form, whether it has a budget, whether it can hide thinking
     "reasoning_effort": (_as_effort, False, False),
+    "include_reasoning": (_as_include_reasoning, False, True),
     "thinking": (_as_thinking, False, False),
     "thinking_type": (_as_thinking_type, False, False),
     "thinking_budget": (_as_thinking_budget, True, False),
@@ -115,6 +124,11 @@ def encode_reasoning(reasoning: Reasoning | None, profile: Profile, notices: lis
         msg = f"unknown reasoning_parameter {name!r}{did_you_mean(name, _FORMS)}"
         raise SettingsError(msg)
     write, has_budget, has_visibility = _FORMS[name]
+    smallest = profile.quirks.get("smallest_budget", 0)
+    if has_budget and reasoning.budget_tokens is not None and reasoning.budget_tokens < smallest:
+        message = f"this endpoint's thinking has at least {smallest} tokens"
+        notices.append(Notice("approximated", "reasoning", message))
+        reasoning = Reasoning(reasoning.effort, smallest, reasoning.visible)
     written = write(reasoning, profile)
     if reasoning.budget_tokens is not None and not has_budget:
         notices.append(Notice("dropped", "reasoning", "this endpoint has no budget for thinking; give an effort"))
@@ -125,6 +139,21 @@ def encode_reasoning(reasoning: Reasoning | None, profile: Profile, notices: lis
             Notice("approximated", "reasoning", "this endpoint has no efforts; thinking is only switched on")
         )
     return written
+
+
+def is_thinking(reasoning: Reasoning | None) -> bool:
+    """Whether a request asks for thinking."""
+    return reasoning is not None and reasoning != Reasoning() and reasoning.effort != "none"
+
+
+def without_thinking(body: dict[str, Any], notices: list[Notice]) -> None:
+    """Switch thinking off in the body of a plain call, where the endpoint thinks in streams alone."""
+    if body.get("enable_thinking") is False:
+        return
+    body["enable_thinking"] = False
+    body.pop("thinking_budget", None)
+    message = "this model thinks in streams alone; for a plain call its thinking is switched off"
+    notices.append(Notice("approximated", "reasoning", message))
 
 
 def decode_reasoning(payload: Mapping[str, Any]) -> Reasoning | None:
@@ -144,6 +173,8 @@ def decode_reasoning(payload: Mapping[str, Any]) -> Reasoning | None:
             budget = budget or inner.get("budget_tokens")
     if payload.get("enable_thinking") is False:
         effort = "none"
+    if visible is None and isinstance(payload.get("include_reasoning"), bool):
+        visible = payload["include_reasoning"]
     budget = budget or payload.get("thinking_budget")
     reasoning = Reasoning(
         effort if isinstance(effort, str) and effort in _EFFORTS else None,  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from polywire.contents import Content, TextContent
 from polywire.messages import Message, SystemMessage
 from polywire.responses import Notice
 
-__all__ = ["alternate", "gather_instructions"]
+__all__ = ["alternate", "gather_instructions", "word_between"]
 
 
 def gather_instructions(messages: Sequence[Message], notices: list[Notice]) -> Sequence[Message]:
@@ -58,6 +58,18 @@ def alternate(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 joined[key] = last[key]
         merged[-1] = joined
     return merged
+
+
+def word_between(messages: list[dict[str, Any]], notices: list[Notice]) -> list[dict[str, Any]]:
+    """Put a word of the model's between a tool's result and the user, for models that refuse the one right after the other."""
+    spoken: list[dict[str, Any]] = []
+    for index, message in enumerate(messages):
+        if message["role"] == "user" and spoken and spoken[-1]["role"] == "tool":
+            spoken.append({"role": "assistant", "content": "OK."})
+            text = "the user speaks right after a tool's result, which this endpoint refuses: the model's 'OK.' is put between"
+            notices.append(Notice("approximated", f"messages[{index}]", text))
+        spoken.append(message)
+    return spoken
 
 
 def _joined(first: Any, second: Any) -> Any:
