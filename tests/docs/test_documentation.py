@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from polywire import LlmFactory, ToolCall
+from polywire import LlmFactory, TokenUsage, ToolCall
 from polywire.testing import ScriptedChatModel
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +20,7 @@ FORECAST = '{"city": "Rome", "degrees": 21}'
 
 MODELS: dict[str, Any] = {
     "errors.md": lambda: ScriptedChatModel("Hello.", repeat_last=True),
+    "policies.md": lambda: ScriptedChatModel("Hello.", "Hello.", "Hello.", "Hello.", usage=TokenUsage(2, 1)),
     "tools.md": lambda: ScriptedChatModel(
         *[CALL, "Sunny."],
         *[CALL, "Sunny too."],
@@ -54,8 +55,10 @@ def test_the_python_of_a_page_runs(page: Path) -> None:
     for code in blocks(page, "python"):
         exec(compile(code, page.name, "exec"), names)
 
-    if page.name in MODELS and page.name != "errors.md":
+    if page.name in MODELS:
         assert names["model"].remaining == 0
+    if page.name == "policies.md":
+        assert names["costs"].total == 3
 
 
 @pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "toml")], ids=lambda page: page.name)
