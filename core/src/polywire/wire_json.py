@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["compact", "decode", "decode_object", "encode", "replace_surrogates"]
+__all__ = ["compact", "decode", "decode_body", "decode_object", "encode", "replace_surrogates"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder()
@@ -39,6 +39,8 @@ def encode(value: Any) -> bytes:
 def replace_surrogates(value: Any) -> Any:
     """Return `value` with every lone surrogate in its strings replaced by U+FFFD."""
     if isinstance(value, str):
+        if value.isascii():
+            return value
         # A pair of surrogates is one character written in two halves: join it before looking for loners.
         paired = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return _SURROGATE.sub("\ufffd", paired)
@@ -68,6 +70,17 @@ def decode(data: bytes | str) -> Any:
     except RecursionError:
         msg = "the JSON is nested too deeply"
         raise ValueError(msg) from None
+
+
+def decode_body(data: bytes) -> Any:
+    """
+    Read a whole answer. As `decode`, but a lone surrogate, with which no text can be printed or stored, becomes U+FFFD.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    value = decode(data)
+    return replace_surrogates(value) if b"\\ud" in data or b"\\uD" in data else value
 
 
 def decode_object(data: bytes | str) -> dict[str, Any] | None:

@@ -89,7 +89,7 @@ class AnthropicCodec:
             msg = "the answer has no body"
             raise EmptyResponse(msg, request_id=response.headers.get("request-id"))
         try:
-            payload: Any = wire_json.decode(response.body)
+            payload: Any = wire_json.decode_body(response.body)
         except ValueError:
             payload = None
         if not isinstance(payload, dict):

@@ -32,8 +32,9 @@ from polywire.media_types import from_base64
 from polywire.messages import AiMessage, AiPart, Origin, ToolCall
 from polywire.responses import ChatResponse, FinishReason
 from polywire.schemas import Lowered
-from polywire.translation.calls import make_call
+from polywire.translation.calls import generate_call_id, make_call
 from polywire.translation.finish import finish_reason, settle_finish_reason
+from polywire.translation.ids import with_id
 from polywire.translation.names import NameMap
 from polywire_anthropic.usage import decode_usage, usage_details
 
@@ -294,9 +295,14 @@ def decode_response(
     seed = str(payload.get("id") or "")
     is_cut = finish_reason(payload.get("stop_reason")) is FinishReason.LENGTH
     parts: list[AiPart] = []
+    ids: set[str] = set()
     for index, block in enumerate(blocks):
         cut = is_cut and index == len(blocks) - 1
         part = decode_part(block, index=index, reading=reading, seed=seed, cut=cut)
+        if type(part) is ToolCall:
+            if part.id in ids:  # a server that numbers every call alike
+                part = with_id(part, generate_call_id(seed, index, part.name))
+            ids.add(part.id)
         if part is not None:
             parts.append(part)
     usage = payload.get("usage")

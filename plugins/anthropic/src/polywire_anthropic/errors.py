@@ -39,8 +39,16 @@ ERROR_TYPES: Mapping[str, str] = MappingProxyType(
 
 
 def is_error(payload: Mapping[str, Any]) -> bool:
-    """Whether a body, or an event, is an error; gateways leave out the outer type."""
-    return payload.get("type") == "error" or ("error" in payload and "content" not in payload)
+    """Whether a body, or an event, is an error; gateways leave out the outer type, and have errors of their own."""
+    if payload.get("type") == "error" or payload.get("object") == "error":
+        return True
+    if "content" in payload:
+        return False
+    if "error" in payload:
+        return True
+    return "type" not in payload and (
+        isinstance(payload.get("message"), str) or any(payload.get(key) for key in ("detail", "errors", "error_msg"))
+    )
 
 
 def error_from_answer(response: HttpResponse) -> ModelError:

@@ -34,8 +34,9 @@ from polywire.events import (
 from polywire.framing.runs import Runs
 from polywire.messages import Origin
 from polywire.responses import FinishReason, Notice
-from polywire.translation.calls import generate_call_id
+from polywire.translation.calls import arguments_text, generate_call_id
 from polywire.translation.finish import finish_reason
+from polywire.translation.halves import HalfJoiner
 from polywire_anthropic.decode import (
     PLAIN,
     Reading,
@@ -52,12 +53,14 @@ __all__ = ["AnthropicStreamDecoder"]
 
 
 class _Block:
-    """A block that has begun: its start, and the fragments so far."""
+    """A block that has begun: its start, and the fragments so far. Its part's number is mostly its index."""
 
-    __slots__ = ("citations", "fragments", "kind", "signature", "start")
+    __slots__ = ("citations", "fragments", "halves", "kind", "part", "signature", "start")
 
-    def __init__(self, kind: str, start: dict[str, Any]) -> None:
+    def __init__(self, kind: str, start: dict[str, Any], part: int) -> None:
         self.kind = kind
+        self.part = part
+        self.halves = HalfJoiner()
         self.start = start
         self.fragments: list[str] = []
         self.signature: list[str] = []
@@ -68,8 +71,8 @@ class AnthropicStreamDecoder:
     """Turns the frames of one stream into events."""
 
     __slots__ = (
-        "_blocks", "_broken", "_calls", "_cut_candidate", "_fields", "_last", "_origin", "_reading", "_seen", "_usage",
-        "ended", "runs",
+        "_blocks", "_broken", "_calls", "_cut_candidate", "_fields", "_ids", "_last", "_origin", "_reading", "_seen",
+        "_usage", "ended", "runs",
     )  # fmt: skip
 
     def __init__(self, reading: Reading = PLAIN, origin: Origin | None = None) -> None:
@@ -83,6 +86,7 @@ class AnthropicStreamDecoder:
         self._usage: dict[str, Any] = {}
         self._seen = False
         self._calls = False
+        self._ids: set[str] = set()
         self._broken: bytes | None = None
         # The last call, whole but perhaps cut off by the end of the answer, which only the stop reason tells.
         self._cut_candidate: tuple[int, _Block] | None = None
@@ -131,6 +135,8 @@ class AnthropicStreamDecoder:
         try:
             event = wire_json.decode(data)
         except ValueError:
+            if frame.event == "error":
+                raise error_inside({"error": data.decode("utf-8", "replace")}) from None
             # The last event of a stream that was cut off looks like this; only what follows can tell.
             self._broken = data
             return ()
@@ -156,7 +162,7 @@ class AnthropicStreamDecoder:
                 self._seen = self.ended = True
             case "message" if "content" in event:
                 self._whole_message(event, events)
-            case _ if kind == "error" or (kind is None and is_error(event)):
+            case _ if kind == "error" or (kind not in _QUIET and is_error(event)):
                 raise error_inside(event)
         return events
 
@@ -211,31 +217,34 @@ class AnthropicStreamDecoder:
         if not isinstance(start, Mapping):
             msg = "content_block_start: content_block must be an object"
             raise ProtocolError(msg)
-        block = _Block(str(start.get("type") or ""), dict(start))
+        # Some servers give every block the index 0: each is a part of its own all the same.
+        self._stop_block(index, events)
+        part = index if index > self._last else self._last + 1
+        block = _Block(str(start.get("type") or ""), dict(start), part)
         self._blocks[index] = block
-        self._last = max(self._last, index)
+        self._last = part
         match block.kind:
             case "text":
-                self._add(block, index, start.get("text"), TextDelta, events)
+                self._add(block, start.get("text"), TextDelta, events)
             case "thinking":
-                self._add(block, index, start.get("thinking"), ThinkingDelta, events)
+                self._add(block, start.get("thinking"), ThinkingDelta, events)
             case "tool_use":
                 self._calls = True
                 name = start.get("name")
                 name = name if isinstance(name, str) else ""
-                call_id = start.get("id")
-                if not isinstance(call_id, str) or not call_id:
-                    own = self._reading.names.from_wire(name)
-                    block.start["id"] = call_id = generate_call_id(str(self._fields.get("id") or ""), index, own)
-                events.append(ToolCallStart(call_id, self._reading.names.from_wire(name) or "unnamed", index))
+                own, call_id = self._reading.names.from_wire(name), start.get("id")
+                if not isinstance(call_id, str) or not call_id or call_id in self._ids:
+                    block.start["id"] = call_id = generate_call_id(str(self._fields.get("id") or ""), part, own)
+                self._ids.add(call_id)
+                events.append(ToolCallStart(call_id, own or "unnamed", part))
 
     @staticmethod
-    def _add(
-        block: _Block, index: int, text: Any, kind: type[TextDelta | ThinkingDelta], events: list[StreamEvent]
-    ) -> None:
+    def _add(block: _Block, text: Any, kind: type[TextDelta | ThinkingDelta], events: list[StreamEvent]) -> None:
         if isinstance(text, str) and text:
-            block.fragments.append(text)
-            events.append(kind(text, index))
+            text = block.halves.add(text)
+            if text:
+                block.fragments.append(text)
+                events.append(kind(text, block.part))
 
     def _delta(self, event: Mapping[str, Any], events: list[StreamEvent]) -> None:
         self._seen = True
@@ -244,6 +253,9 @@ class AnthropicStreamDecoder:
             return
         block = self._blocks.get(index)
         kind = delta.get("type")
+        if block is not None and (kind, block.kind) in _OTHER_BLOCK:
+            self._stop_block(index, events)
+            block = None
         if block is None:
             if kind not in _OPENED_BY:
                 if kind == "input_json_delta":
@@ -255,58 +267,61 @@ class AnthropicStreamDecoder:
             block = self._blocks[index]
         match kind, block.kind:
             case "text_delta", "text":
-                self._add(block, index, delta.get("text"), TextDelta, events)
+                self._add(block, delta.get("text"), TextDelta, events)
             case "thinking_delta", "thinking":
-                self._add(block, index, delta.get("thinking"), ThinkingDelta, events)
+                self._add(block, delta.get("thinking"), ThinkingDelta, events)
             case "input_json_delta", "tool_use":
-                if isinstance(text := delta.get("partial_json"), str) and text:
-                    block.fragments.append(text)
-                    events.append(ToolCallDelta(text, index))
+                if arguments := arguments_text(delta.get("partial_json")):
+                    block.fragments.append(arguments)
+                    events.append(ToolCallDelta(arguments, block.part))
             case "signature_delta", _:
                 if isinstance(text := delta.get("signature"), str):
                     block.signature.append(text)
             case "citations_delta", _:
                 if delta.get("citation") is not None:
                     block.citations.append(delta["citation"])
+            case _, "text" | "thinking" | "tool_use":
+                pass  # of a later version; the wire asks to ignore what is not known
             case "input_json_delta", _:
                 if isinstance(text := delta.get("partial_json"), str):
                     block.fragments.append(text)
-            case _, "text" | "thinking" | "tool_use":
-                pass  # of a later version; the wire asks to ignore what is not known
             case _:
                 _grow(block.start, delta)
 
     def _learn(self, frame: Frame, event: Mapping[str, Any], made: StreamEvent) -> None:
         """Take the next delta to be like this one, if another text in it would make the same event with that text."""
-        field = _TEXTS.get(event["delta"].get("type"))
-        if field is not None and type(made) in _DELTAS:
+        field, block = _TEXTS.get(event["delta"].get("type")), self._blocks.get(_index(event))
+        if field is not None and block is not None and not block.halves.half and type(made) in _DELTAS:
             assert isinstance(made, (TextDelta, ThinkingDelta, ToolCallDelta))
-            self.runs.learn(frame, event, ("delta", field), made, self._blocks[made.part].fragments)
+            self.runs.learn(frame, event, ("delta", field), made, block.fragments)
 
     def _stop_block(self, index: int, events: list[StreamEvent]) -> None:
         block = self._blocks.pop(index, None)
         if block is None:
             return
-        start = block.start
+        start, part_number = block.start, block.part
+        if left := block.halves.finish():
+            block.fragments.append(left)
+            events.append((TextDelta if block.kind == "text" else ThinkingDelta)(left, part_number))
         if block.citations:
             start["citations"] = [*(start.get("citations") or ()), *block.citations]
         match block.kind:
             case "text":
                 start["text"] = "".join(block.fragments)
-                part = decode_part(start, index=index, reading=self._reading)
+                part = decode_part(start, index=part_number, reading=self._reading)
                 # Plain text is told in full by its deltas.
                 if isinstance(part, TextContent) and (part.extras or part.cache or part.text != start["text"]):
-                    events.append(PartEnd(part, index))
+                    events.append(PartEnd(part, part_number))
             case "thinking":
                 start["thinking"] = "".join(block.fragments)
                 if block.signature:
                     start["signature"] = "".join((start.get("signature") or "", *block.signature))
-                part = decode_part(start, index=index)
+                part = decode_part(start, index=part_number)
                 if part is not None:
-                    events.append(PartEnd(part, index))
+                    events.append(PartEnd(part, part_number))
             case "tool_use":
                 self._settle_call(events, ended=False)
-                self._cut_candidate = (index, block)
+                self._cut_candidate = (part_number, block)
                 if wire_json.decode_object("".join(block.fragments)) or (start.get("input") and not block.fragments):
                     self._settle_call(events, ended=False)
             case _:
@@ -314,9 +329,9 @@ class AnthropicStreamDecoder:
                     text = "".join(block.fragments)
                     value = wire_json.decode_object(text)
                     start["input"] = text if value is None else value
-                part = decode_part(start, index=index)
+                part = decode_part(start, index=part_number)
                 if part is not None:
-                    events.append(PartEnd(part, index))
+                    events.append(PartEnd(part, part_number))
 
     def _settle_call(self, events: list[StreamEvent], *, ended: bool = True) -> None:
         """End the last call. Where the answer was cut off and nothing follows, the cut went through this call."""
@@ -336,6 +351,10 @@ class AnthropicStreamDecoder:
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 """The fields of a delta that hold its text."""
 
+_OTHER_BLOCK = frozenset({("text_delta", "thinking"), ("thinking_delta", "text")})
+"""Deltas that begin a block of their own, though nothing said so, and the kind of block that they end."""
+
+_QUIET = frozenset({"ping", "content_block_start", "content_block_delta", "content_block_stop"})
 _DELTAS = frozenset({TextDelta, ThinkingDelta, ToolCallDelta})
 _OPENED_BY = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
 

@@ -92,6 +92,7 @@ class GeminiStreamDecoder:
         self._part = -1
         self._open: type | None = None
         self._calls = 0
+        self._ids: set[str] = set()
         self._reason: str | None = None
         self._usage: dict[str, Any] | None = None
         self._metadata: dict[str, Any] = {}
@@ -102,6 +103,8 @@ class GeminiStreamDecoder:
         if self._failure is not None:
             raise self._failure
         events: list[StreamEvent] = []
+        if frame.data == b"[DONE]":  # not of this wire, but routers add it
+            return events
         try:
             for body in self._bodies(frame.data):
                 self._read_body(body, events)
@@ -122,6 +125,7 @@ class GeminiStreamDecoder:
             self._seed = str(body.get("responseId", ""))
             events.append(ResponseStart(dict(metadata)))
         candidates = body.get("candidates")
+        candidates = [each for each in candidates if isinstance(each, dict)] if isinstance(candidates, list) else None
         if candidates:
             if len(candidates) > 1:
                 events.append(
@@ -141,9 +145,10 @@ class GeminiStreamDecoder:
             if key not in _READ_OF_CANDIDATE and value is not None:
                 self._metadata[key] = value
         content = candidate.get("content")
-        if content and (parts := content.get("parts")):
+        if isinstance(content, dict) and isinstance(parts := content.get("parts"), list):
             for part in parts:
-                self._read(part, events)
+                if isinstance(part, dict):
+                    self._read(part, events)
         if reason := candidate.get("finishReason"):
             self._reason = reason
 
@@ -153,11 +158,11 @@ class GeminiStreamDecoder:
         wrapped in one too.
         """
         try:
-            decoded = wire_json.decode(data)
+            decoded = wire_json.decode_body(data)
         except ValueError as error:
             msg = f"the answer is not JSON: {error}"
             raise ProtocolError(msg) from None
-        if type(decoded) is dict and "error" not in decoded:
+        if type(decoded) is dict and decoded.get("error") is None:
             return (decoded,)
         return self._checked(decoded if isinstance(decoded, list) else [decoded])
 
@@ -166,7 +171,7 @@ class GeminiStreamDecoder:
             if not isinstance(body, dict):
                 msg = "the answer is no JSON object"
                 raise ProtocolError(msg)
-            if "error" in body:
+            if body.get("error") is not None:
                 status = body["error"].get("code") if isinstance(body["error"], dict) else None
                 status = status if isinstance(status, int) else 500
                 raise decode_error(HttpResponse(status, Headers(), wire_json.encode(body)))
@@ -227,18 +232,21 @@ class GeminiStreamDecoder:
         own: dict[str, Any] = {}
         if side := {key: value for key, value in part.items() if key != "functionCall"}:
             own["part"] = side
-        if not function.get("id"):
+        call_id = function.get("id")
+        if not isinstance(call_id, str) or not call_id or call_id in self._ids:
             own["generated_id"] = True
+            call_id = None
         call = make_call(
             self._names.from_wire(sent),
             arguments,
-            id=function.get("id"),
+            id=call_id,
             seed=self._seed,
             index=self._calls,
             source=WIRE,
             extras={WIRE: own} if own else {},
         )
         self._calls += 1
+        self._ids.add(call.id)
         number = self._next(None)
         events += (
             ToolCallStart(call.id, call.name, number),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polywire import wire_json
-from polywire.codec import Encoded, Frame, HttpRequest, HttpResponse
+from polywire.codec import Encoded, Frame, Headers, HttpRequest, HttpResponse
 from polywire.errors import EmptyResponse, ModelError, ProtocolError, StreamInterrupted
 from polywire.events import (
     ResponseEnd,
@@ -20,7 +20,7 @@ from polywire.events import (
     UsageUpdate,
 )
 from polywire.framing.ndjson import NdjsonFraming
-from polywire.http_errors import error_from_response
+from polywire.http_errors import error_from_payload, error_from_response
 from polywire.messages import AiMessage
 from polywire.profiles import ProfileTable
 from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
@@ -30,7 +30,7 @@ from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.finish import finish_reason, settle_finish_reason
 from polywire.translation.names import NameMap
 from polywire.translation.prepare import prepare
-from polywire_ollama.messages import WIRE, decode_call, decode_message_parts, encode_messages
+from polywire_ollama.messages import WIRE, calls_in, decode_call, decode_message_parts, encode_messages
 from polywire_ollama.profiles import PROFILES
 
 __all__ = ["OllamaCodec", "OllamaStreamDecoder"]
@@ -127,8 +127,8 @@ class OllamaCodec:
         if body is None:
             msg = "the answer is no JSON object"
             raise ProtocolError(msg, status=response.status)
-        if "error" in body:
-            raise self.decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
+        if body.get("error") is not None:
+            raise error_inside(body, response.headers, response.received_at)
         names = encoded.context if isinstance(encoded.context, NameMap) else NameMap()
         return decode_answer(body, names, encoded)
 
@@ -147,7 +147,8 @@ def decode_answer(body: Mapping[str, Any], names: NameMap, encoded: Encoded) -> 
         msg = "the answer has no message"
         raise ProtocolError(msg)
     reason = finish_reason(body.get("done_reason"))
-    parts = decode_message_parts(message, seed=str(body.get("created_at", "")), cut=_cut(reason), names=names)
+    seed = str(body.get("created_at", ""))
+    parts = decode_message_parts(message, seed=seed, cut=_cut(reason), names=names, taken=set())
     answer = AiMessage(parts, encoded.origin)
     return ChatResponse(
         answer,
@@ -155,6 +156,11 @@ def decode_answer(body: Mapping[str, Any], names: NameMap, encoded: Encoded) -> 
         settle_finish_reason(reason, has_calls=bool(answer.tool_calls)) if reason else FinishReason.ERROR,
         metadata=start_metadata(body) | end_metadata(body),
     )
+
+
+def error_inside(body: Mapping[str, Any], headers: Headers | None = None, received_at: float = 0.0) -> ModelError:
+    """Read an error that came with status 200, mostly a bare text; it has the status that its kind stands for."""
+    return error_from_payload(body, headers=headers, received_at=received_at)
 
 
 def _cut(reason: FinishReason | None) -> bool:
@@ -199,6 +205,7 @@ class OllamaStreamDecoder:
         self._codec = codec
         self._seed = ""
         self._calls = 0
+        self._ids: set[str] = set()
         self._said = False
         self._started = False
 
@@ -207,10 +214,8 @@ class OllamaStreamDecoder:
         if body is None:
             msg = "a line of the stream is no JSON object"
             raise ProtocolError(msg)
-        if "error" in body:
-            from polywire.codec import Headers
-
-            raise self._codec.decode_error(HttpResponse(500, Headers(), frame.data))
+        if body.get("error") is not None:
+            raise error_inside(body)
         events: list[StreamEvent] = []
         if not self._started:
             self._started = True
@@ -229,9 +234,9 @@ class OllamaStreamDecoder:
         if content := message.get("content"):
             self._said = True
             events.append(TextDelta(content, self.TEXT))
-        for call in message.get("tool_calls") or ():
+        for call in calls_in(message):
             # Older servers give every call of a stream the same index or none: each is a call of its own.
-            made = decode_call(call, self._calls, seed=self._seed, cut=False, names=self._names)
+            made = decode_call(call, self._calls, seed=self._seed, cut=False, names=self._names, taken=self._ids)
             part = self.CALLS + self._calls
             self._calls += 1
             events += (

@@ -121,30 +121,50 @@ def _encode_answer(message: AiMessage, where: str, notices: list[Notice]) -> dic
     return encoded
 
 
-def decode_message_parts(message: Mapping[str, Any], *, seed: str, cut: bool, names: Any) -> list[AiPart]:
-    """Read an answer's message: thinking, text, calls, in the order in which the server makes them."""
+def decode_message_parts(
+    message: Mapping[str, Any], *, seed: str, cut: bool, names: Any, taken: set[str] | None = None
+) -> list[AiPart]:
+    """
+    Read an answer's message: thinking, text, calls, in the order in which the server makes them.
+
+    `taken`: the ids given so far; an id that comes again is replaced. In a history ids stay as they are: results name them.
+    """
     parts: list[AiPart] = []
     if thinking := message.get("thinking"):
         parts.append(ThinkingContent(str(thinking)))
-    calls = message.get("tool_calls") or []
+    calls = calls_in(message)
     content = message.get("content")
     if content or not calls:
         parts.append(TextContent(content or ""))
     for index, call in enumerate(calls):
-        parts.append(decode_call(call, index, seed=seed, cut=cut, names=names))
+        parts.append(decode_call(call, index, seed=seed, cut=cut, names=names, taken=taken))
     return parts
 
 
-def decode_call(call: Mapping[str, Any], index: int, *, seed: str, cut: bool, names: Any) -> ToolCall:
-    """Read one call; older servers send neither ids nor indexes."""
-    function = call.get("function") or {}
-    return make_call(
-        names.from_wire(function.get("name") or "unnamed"),
+def calls_in(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the calls of a message, each an object."""
+    calls = message.get("tool_calls")
+    return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, (list, tuple)) else []
+
+
+def decode_call(
+    call: Mapping[str, Any], index: int, *, seed: str, cut: bool, names: Any, taken: set[str] | None = None
+) -> ToolCall:
+    """Read one call; older servers send neither ids nor indexes. `taken`: the ids of the answer's calls before it."""
+    function, call_id = call.get("function"), call.get("id")
+    function = function if isinstance(function, Mapping) else {}
+    if not isinstance(call_id, str) or (taken is not None and call_id in taken):
+        call_id = None
+    made = make_call(
+        names.from_wire(str(function.get("name") or "unnamed")),
         function.get("arguments"),
-        id=call.get("id"),
+        id=call_id,
         seed=seed,
         index=index,
         source=WIRE,
         cut=cut,
         extras=EMPTY,
     )
+    if taken is not None:
+        taken.add(made.id)
+    return made

@@ -232,6 +232,7 @@ class AnswerReader:
     def _add_text(self, text: str, events: list[StreamEvent]) -> None:
         if self._halves.half or not text.isascii():
             text = self._halves.add(text)
+            self.repeatable = self.repeatable and not self._halves.half
             if not text:
                 return
         self._text.append(text)

@@ -33,7 +33,7 @@ def decode_body(response: HttpResponse, *, reading: Reading, origin: Origin | No
         msg = "the answer has no body"
         raise EmptyResponse(msg, request_id=request_id)
     try:
-        payload: Any = wire_json.decode(response.body)
+        payload: Any = wire_json.decode_body(response.body)
     except ValueError:
         payload = None
     if isinstance(payload, list) and payload:

@@ -27,7 +27,9 @@ from polywire.events import (
 )
 from polywire.messages import AiPart, Origin, ToolCall
 from polywire.responses import FinishReason, Notice
+from polywire.translation.calls import arguments_text, generate_call_id
 from polywire.translation.finish import settle_finish_reason
+from polywire.translation.ids import with_id
 from polywire_openai.reading import Reading
 from polywire_openai.responses.errors import error_inside, find_error
 from polywire_openai.responses.fields import FUNCTION_CALL, MESSAGE, REASONING, WIRE, own_extras
@@ -73,6 +75,7 @@ class AnswerReader:
     Attributes:
         seen: whether there was any event.
         ended: whether the event came with which every answer ends.
+        fragments: where the text of the last delta was put.
     """
 
     def __init__(self, reading: Reading, origin: Origin | None = None) -> None:
@@ -82,17 +85,22 @@ class AnswerReader:
         self._usage: Mapping[str, Any] = {}
         self._open: dict[int, _Item] = {}
         self._closed: dict[int, list[tuple[int, AiPart]]] = {}
+        self._ids: dict[str, int] = {}
+        """The ids of the calls, each with its item's place: a second call of one id gets another."""
         self._status: str | None = None
         self._reason: str | None = None
         self.seen = False
         self.ended = False
+        self.fragments: list[str] = []
         self._handlers: Mapping[str, Callable[[Mapping[str, Any], list[StreamEvent]], None]] = {
             "response.output_item.added": self._added,
             "response.output_item.done": self._done,
             "response.output_text.delta": self._text_delta,
+            "response.output_text.done": self._text_done,
             "response.refusal.delta": self._refusal_delta,
             "response.output_text.annotation.added": self._annotation,
             "response.function_call_arguments.delta": self._arguments_delta,
+            "response.function_call_arguments.done": self._arguments_done,
             "response.reasoning_summary_text.delta": self._summary_delta,
             "response.reasoning_text.delta": self._reasoning_delta,
         }
@@ -107,11 +115,14 @@ class AnswerReader:
             ModelError: it is, or holds, an error.
         """
         kind = payload.get("type")
-        error = find_error(payload) if not isinstance(kind, str) or kind in {"error", "response.failed"} else None
+        known = isinstance(kind, str) and (kind in self._handlers or "response" in payload)
+        error = find_error(payload) if not known or kind == "response.failed" else None
         if error is not None:
             raise error_inside(error)
         events: list[StreamEvent] = []
         handler = self._handlers.get(kind) if isinstance(kind, str) else None
+        if kind is None and payload.get("object") == "response":
+            return self.read_whole(payload)  # by a server that does not stream
         if handler is not None:
             self._start(events)
             handler(payload, events)
@@ -181,13 +192,15 @@ class AnswerReader:
             and name
             and isinstance(call_id, str)
             and call_id
+            and call_id not in self._ids
         ):
+            self._ids[call_id] = index
             state.started = True
             events.append(ToolCallStart(call_id, self._reading.names.from_wire(name), index * PARTS_OF_AN_ITEM))
 
-    @staticmethod
-    def _say(state: _Item, place: int, text: str) -> None:
-        state.said.setdefault(place, []).append(text)
+    def _say(self, state: _Item, place: int, text: str) -> None:
+        self.fragments = state.said.setdefault(place, [])
+        self.fragments.append(text)
 
     def _text_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         text = payload.get("delta")
@@ -197,6 +210,17 @@ class AnswerReader:
         place = payload.get("content_index") or 0
         self._say(state, place, text)
         events.append(TextDelta(text, part + place))
+
+    def _text_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        """What its deltas said before; some servers have none."""
+        state = self._open.get(payload.get("output_index") or 0)
+        if state is not None and not state.said.get(payload.get("content_index") or 0):
+            self._text_delta({**payload, "delta": payload.get("text")}, events)
+
+    def _arguments_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        state = self._open.get(payload.get("output_index") or 0)
+        if state is not None and not state.said:
+            self._arguments_delta({**payload, "delta": arguments_text(payload.get("arguments"))}, events)
 
     def _refusal_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         state, _ = self._item_at(payload, MESSAGE)
@@ -247,16 +271,25 @@ class AnswerReader:
         for place, found in state.annotations.items():
             item = _with_annotations(item, place, found)
         seed = str(self._metadata.get("id") or "")
-        parts = parts_of_item(item, self._reading, seed=seed, index=index, cut=cut)
+        parts = [
+            (place, self._with_own_id(part, seed, index) if type(part) is ToolCall else part)
+            for place, part in parts_of_item(item, self._reading, seed=seed, index=index, cut=cut)
+        ]
         self._closed[index] = parts
         for place, value in parts:
             self._end_part(index * PARTS_OF_AN_ITEM + place, value, state, place, events)
 
+    def _with_own_id(self, call: ToolCall, seed: str, index: int) -> ToolCall:
+        if self._ids.setdefault(call.id, index) == index:
+            return call
+        return with_id(call, generate_call_id(seed, index, call.name))
+
     def _end_part(self, part: int, value: AiPart, state: _Item, place: int, events: list[StreamEvent]) -> None:
         match value:
             case TextContent():
-                if place not in state.said and value.text:
-                    events.append(TextDelta(value.text, part))
+                said = "".join(state.said.get(place, ()))
+                if len(value.text) > len(said) and value.text.startswith(said):
+                    events.append(TextDelta(value.text[len(said) :], part))
                 if value.extras or not value.text or "".join(state.said.get(place, ())) != value.text:
                     events.append(PartEnd(value, part))
             case ThinkingContent():

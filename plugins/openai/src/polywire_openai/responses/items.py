@@ -140,7 +140,7 @@ def _call(item: Mapping[str, Any], kind: str, reading: Reading, seed: str, index
             lowered = reading.schemas.get(wire_name)
             arguments = lowered.restore_text(arguments) if lowered else arguments
     cut = cut or item.get("status") == "incomplete"
-    return make_call(
+    call = make_call(
         reading.names.from_wire(wire_name),
         arguments,
         id=call_id if isinstance(call_id, str) else None,
@@ -150,6 +150,10 @@ def _call(item: Mapping[str, Any], kind: str, reading: Reading, seed: str, index
         cut=cut and kind == FUNCTION_CALL,
         extras=_extras(own),
     )
+    if cut and kind == CUSTOM_CALL and item.get("status") != "completed":
+        # Free text does not show that it was cut.
+        return ToolCall(call.id, call.name, call.arguments, WIRE, incomplete=True, extras=call.extras)
+    return call
 
 
 def arguments_of(call: ToolCall) -> str:

@@ -76,7 +76,7 @@ class OpenAIResponsesStreamDecoder:
             msg = f"an event of the stream is not JSON: {self._broken[:200]!r}"
             raise ProtocolError(msg)
         try:
-            payload = wire_json.decode(data)
+            payload = wire_json.decode_body(data)
         except ValueError:
             if frame.event == "error":
                 raise error_inside({"error": data.decode("utf-8", "replace")}) from None
