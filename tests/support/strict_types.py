@@ -55,6 +55,9 @@ def _bare(type_: Any) -> Any:
         if origin in _WRAPPERS or origin is typing.Annotated:
             type_ = get_args(type_)[0]
             continue
+        if isinstance(origin, typing_extensions.TypeAliasType):
+            type_ = origin.__value__[get_args(type_)]
+            continue
         return type_
 
 

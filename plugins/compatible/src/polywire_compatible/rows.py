@@ -453,6 +453,7 @@ _ROWS = (
             "reasoning_parameter": "reasoning_switch",
             "efforts": ("none", "low", "medium", "high"),
             "parallel_switch": False,
+            "strict_tools": False,
             "image_sources": _DATA_AND_URL,
             "audio_sources": _DATA_AND_URL,
             "audio_types": ("audio/wav",),
