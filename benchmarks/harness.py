@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+"""What runs keep, to compare with later."""
 CASES = {
     "import": "`import` over a bare interpreter, ms",
     "start": "process start to the first answer, ms",
@@ -149,7 +151,6 @@ def put(name: str, text: str) -> None:
 
 
 def keep(name: str, kept: Mapping[str, Any]) -> None:
-    """Write what was measured to results/, to compare with later."""
-    folder = HERE / "results"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    """Write what was measured to results/."""
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

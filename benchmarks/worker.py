@@ -99,23 +99,19 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
 
 
-def memory(one: Any, streams: int) -> float:
+async def memory(one: Any, streams: int) -> float:
     """Bytes that one open stream holds, of `streams` open at once."""
-
-    async def main() -> float:
-        # A first few warm the pools, so that only what a stream costs is counted.
-        warm = await one.hold(2)
-        gc.collect()
-        before = resident()
-        held = await one.hold(streams)
-        gc.collect()
-        cost = (resident() - before) / streams
-        for each in (warm, held):
-            for stream in each[1]:
-                await (stream[0].aclose() if isinstance(stream, tuple) else stream.aclose())
-        return cost
-
-    return asyncio.run(main())
+    # A first few warm the pools, so that only what a stream costs is counted.
+    warm = await one.hold(2)
+    gc.collect()
+    before = resident()
+    held = await one.hold(streams)
+    gc.collect()
+    cost = (resident() - before) / streams
+    for each in (warm, held):
+        for stream in each[1]:
+            await (stream[0].aclose() if isinstance(stream, tuple) else stream.aclose())
+    return cost
 
 
 METHODS = {
@@ -150,7 +146,7 @@ def measure(name: str, case: str, base: str) -> float | None:
         case "astream-100-x50":
             return aper(one.astream(100), 3, at_once=50, pieces=100)
         case "memory-200":
-            return memory(one, 200)
+            return asyncio.run(memory(one, 200))
         case "tools-20":
             return per(one.tool_loop(20), 20)
         case "convert-200":

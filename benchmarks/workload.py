@@ -17,6 +17,10 @@ TOOLS = [
 ]
 
 
+MODELS = {"openai": "gpt-4o", "anthropic": "claude-sonnet-4-5"}
+"""A name that every library knows, for each wire: some work more for a name they have never heard of."""
+
+
 def search(query: str) -> str:
     """Search the archive."""
     return f"Nothing of interest was found for {query!r}."
