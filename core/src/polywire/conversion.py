@@ -7,13 +7,13 @@ list passes the ledger on its way, exactly as before a call.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from polywire import wire_json
-from polywire.codec import StreamDecoder, StreamEncoder, Wire
-from polywire.errors import ModelError, ProtocolError
+from polywire.codec import StreamDecoder, StreamEncoder, Translated, Wire
+from polywire.errors import ModelError, PolywireError, ProtocolError
 from polywire.events import NoticeAdded, StreamEvent
 from polywire.framing.runs import connect
 from polywire.framing.tail import last_events
@@ -23,6 +23,7 @@ from polywire.responses import Notice
 __all__ = ["Conversion", "aconvert_stream", "convert", "convert_stream"]
 
 Kind: TypeAlias = Literal["request", "response", "messages"]
+Value = TypeVar("Value")
 Payload: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | bytes
 
 
@@ -65,16 +66,16 @@ def convert(
         UnknownProvider: no such wire.
     """
     reader, writer = _wire(source), _wire(target)
-    value: Any = wire_json.decode(payload) if isinstance(payload, (str, bytes)) else payload
+    value: Any = _parsed(payload) if isinstance(payload, (str, bytes)) else payload
     chosen = kind or _kind_of(value)
     match chosen:
         case "messages":
-            read = reader.decode_messages(value)
+            read = _read(reader.decode_messages, value, reader, chosen)
             checked = check_history(read.value, history)
             written = writer.encode_messages(checked.messages)
             return Conversion(written.value, (*read.notices, *checked.notices, *written.notices))
         case "request":
-            request = reader.decode_request(value)
+            request = _read(reader.decode_request, value, reader, chosen)
             checked = check_history(request.value.messages, history)
             ready = (
                 request.value
@@ -84,12 +85,38 @@ def convert(
             body = writer.encode_request(ready)
             return Conversion(body.value, (*request.notices, *checked.notices, *body.notices))
         case "response":
-            response = reader.decode_response(value)
+            response = _read(reader.decode_response, value, reader, chosen)
             answer = writer.encode_response(response.value)
             return Conversion(answer.value, (*response.notices, *response.value.notices, *answer.notices))
         case _:
             msg = f"kind {chosen!r}: must be 'request', 'response' or 'messages'"
             raise ValueError(msg)
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        value = wire_json.decode(text)
+    except ValueError as error:
+        msg = f"the payload is not JSON: {error}"
+        raise ProtocolError(msg) from None
+    if not isinstance(value, (dict, list)):
+        msg = f"the payload must be a JSON object or a list of messages, not {type(value).__name__}"
+        raise ProtocolError(msg)
+    return value
+
+
+_MISREAD = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
+"""What reading a payload of another shape than its wire's may run into, where nothing checked for just that shape."""
+
+
+def _read(read: Callable[[Any], Translated[Value]], payload: Any, wire: Wire, kind: str) -> Translated[Value]:
+    try:
+        return read(payload)
+    except PolywireError:
+        raise
+    except _MISREAD as error:
+        msg = f"the payload does not read as {kind} of the wire {wire.name!r}: {type(error).__name__}: {error}"
+        raise ProtocolError(msg) from error
 
 
 def _kind_of(value: Any) -> Kind:
@@ -146,6 +173,8 @@ class StreamConverter:
                 self._write(self._decoder.feed(frame), out)
         except ModelError as error:
             self._fail(error, out)
+        except _MISREAD as error:
+            self._fail(ProtocolError(f"the stream could not be read ({type(error).__name__}: {error})"), out)
         return b"".join(out)
 
     def finish(self) -> bytes:
@@ -159,6 +188,8 @@ class StreamConverter:
             self._over = True
         except ModelError as error:
             self._fail(error, out)
+        except _MISREAD as error:
+            self._fail(ProtocolError(f"the stream could not be read ({type(error).__name__}: {error})"), out)
         return b"".join(out)
 
     def _write(self, events: Iterable[StreamEvent], out: list[bytes]) -> None:
@@ -193,7 +224,7 @@ def convert_stream(chunks: Iterable[bytes], *, source: str | Wire, target: str |
         for chunk in chunks:
             if out := converter.feed(chunk):
                 yield out
-    except ModelError as error:
+    except Exception as error:
         if out := converter.abandon(error):
             yield out
         raise
@@ -210,7 +241,7 @@ async def aconvert_stream(
         async for chunk in chunks:
             if out := converter.feed(chunk):
                 yield out
-    except ModelError as error:
+    except Exception as error:
         if out := converter.abandon(error):
             yield out
         raise

@@ -46,12 +46,15 @@ class ToolSpecification:
             schema = freeze_mapping(self.parameters, name=f"the parameters of tool {self.name!r}")
             if not schema:
                 schema = EMPTY_PARAMETERS_SCHEMA
-            root = schema.get("type", "object" if "properties" in schema or "$ref" in schema else None)
-            if root != "object":
+            if not _takes_objects(schema):
+                root = schema.get("type")
                 msg = f"the parameters of tool {self.name!r} must be a JSON Schema whose root has type 'object', not {root!r}"
                 raise ValueError(msg)
             if "type" not in schema and "$ref" not in schema:
                 schema = FrozenDict({"type": "object", **schema})
+            if any(schema.get(key, schema) is None for key in _NEVER_NULL):
+                schema = FrozenDict({key: schema[key] for key in schema if schema[key] is not None})
+                schema = schema if "properties" in schema or "$ref" in schema else FrozenDict({**schema, "properties": {}})
             object.__setattr__(self, "parameters", schema)
         object.__setattr__(self, "extras", freeze_mapping(self.extras, name="extras"))
 
@@ -61,6 +64,20 @@ class ToolSpecification:
         from polywire.tools.functions import specification_of
 
         return specification_of(function, **overrides)
+
+
+_NEVER_NULL = ("properties", "required")
+
+
+def _takes_objects(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema's root is an object: by its type, by its fields, or by all that it is put together from."""
+    kind = schema.get("type")
+    if kind is not None:
+        return bool(kind == "object")
+    if "properties" in schema or "$ref" in schema:
+        return True
+    members = next((schema[key] for key in ("anyOf", "oneOf", "allOf") if schema.get(key)), ())
+    return bool(members) and all(isinstance(member, Mapping) and _takes_objects(member) for member in members)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, get_args
 
-from polywire.errors import UnsupportedByModel
+from polywire.errors import BadRequest, UnsupportedByModel, did_you_mean
 from polywire.profiles import Profile
 from polywire.requests import (
     ChatRequestParameters,
@@ -106,12 +107,8 @@ def _fit_tools(
                 tools.append(tool)
             else:
                 changed = True
-                what = tool.data.get("type") or tool.data.get("name") or "tool"
-                notices.append(
-                    Notice(
-                        "dropped", "tools", f"the tool {what!r} exists only on the wire {tool.wire!r} and is left out"
-                    )
-                )
+                told = f"the tool {_name_of(tool)!r} has a form that only the wire {tool.wire!r} knows, and is left out"
+                notices.append(Notice("dropped", "tools", told))
             continue
         fitted = _fit_tool(tool, profile, names, notices)
         changed = changed or fitted is not tool
@@ -127,6 +124,13 @@ def _fit_tools(
         if parameters.parallel_tool_calls is not None:
             changes["parallel_tool_calls"] = None
         return
+    if choice is not None and choice.names:
+        offered = [str(_name_of(tool)) if isinstance(tool, OpaqueTool) else tool.name for tool in tools]
+        for name in choice.names:
+            if names.to_wire(name) not in offered:
+                own = [names.from_wire(each) for each in offered]
+                msg = f"tool_choice: no tool {name!r} is offered{did_you_mean(name, own)}"
+                raise BadRequest(msg)
     if choice is not None and choice.mode == "none" and "none" not in profile.tool_choices:
         # A switch that is not there, or is ignored: what is not offered is not called.
         text = "this endpoint takes no tool choice 'none'; the tools are not offered"
@@ -143,6 +147,12 @@ def _fit_tools(
         if parameters.parallel_tool_calls is not None:
             notices.append(Notice("dropped", "parallel_tool_calls", "this endpoint has no such switch"))
         changes["parallel_tool_calls"] = None
+
+
+def _name_of(tool: OpaqueTool) -> Any:
+    inner = tool.data.get("function") or tool.data.get("custom")
+    name = tool.data.get("name") or (inner.get("name") if isinstance(inner, Mapping) else None)
+    return name or tool.data.get("type") or "tool"
 
 
 def _fit_tool(tool: ToolSpecification, profile: Profile, names: NameMap, notices: list[Notice]) -> ToolSpecification:

@@ -52,9 +52,21 @@ def _encode_tool(
 
 
 def decode_tools(tools: Any) -> tuple[ToolSpecification | OpaqueTool, ...] | None:
-    """Read the tools; one with a type of its own (a vendor's server tool) is kept as it came."""
-    if not isinstance(tools, Sequence) or isinstance(tools, str):
+    """
+    Read the tools; one with a type of its own (a vendor's server tool) is kept as it came.
+
+    Raises:
+        ValueError: `tools` is no list, or one of them is no object.
+    """
+    if tools is None:
         return None
+    if not isinstance(tools, Sequence) or isinstance(tools, str):
+        msg = f"tools must be a list, not {type(tools).__name__}"
+        raise ValueError(msg)
+    for index, tool in enumerate(tools):
+        if not isinstance(tool, Mapping):
+            msg = f"tools[{index}] must be an object, not {type(tool).__name__}"
+            raise ValueError(msg)
     return tuple(_decode_tool(tool) for tool in tools)
 
 

@@ -128,6 +128,9 @@ def _tools(
         context.schemas[tool.name] = lowered
         if not lowered.takes_nothing:
             declaration["parameters"] = lowered.schema
+        elif told := lowered.schema.get("description"):
+            # What the schema's words say must not go with it.
+            declaration["description"] = "\n".join(each for each in (tool.description, told) if each)
         declarations.append(declaration)
     # All declarations stand in one tool object.
     tools = ([{"functionDeclarations": declarations}] if declarations else []) + others

@@ -10,9 +10,10 @@ place in the values are kept in `extras["openai"]`, and a message of an unknown 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from polywire import wire_json
 from polywire.contents import TextContent
 from polywire.errors import ProtocolError
 from polywire.immutable import EMPTY
@@ -63,6 +64,8 @@ class MessageReader:
         self._notices = notices
         self._success_envelopes = success_envelopes
         self._names: dict[str, str] = {}
+        self._unnamed: list[str] = []
+        """The made ids of the last turn's calls without one, whose results cannot name them."""
         self._legacy: ToolCall | None = None
 
     def read(self, items: Iterable[Any]) -> list[Message]:
@@ -100,6 +103,7 @@ class MessageReader:
             if size == 3 and type(calls) is list and calls and (has_text or ("content" in item and content is None)):
                 read = read_calls(calls, seed=where)
                 self._names, self._legacy = {call.id: call.name for call in read}, None
+                self._unnamed = _without_ids(calls, read)
                 return AiMessage((TextContent(content), *read) if has_text else read, _HERE)  # type: ignore[arg-type]
         elif has_text and size == 2:
             if role == "user":
@@ -119,6 +123,7 @@ class MessageReader:
                 message = decode_assistant(item, where)
                 calls = message.tool_calls
                 self._names = {call.id: call.name for call in calls}
+                self._unnamed = _without_ids(item.get("tool_calls"), calls)
                 self._legacy = calls[-1] if calls and "function_call" in item else None
                 return message
             case "tool":
@@ -150,6 +155,10 @@ class MessageReader:
 
     def _result(self, item: Mapping[str, Any], where: str) -> ToolResultMessage:
         call_id = item.get("tool_call_id")
+        if not call_id and self._unnamed:
+            # Neither call nor result has an id: they belong together in their order.
+            call_id = self._unnamed.pop(0)
+            self._notices.append(Notice("repaired", where, f"a result and its call have no id; both have {call_id!r} now"))
         if not isinstance(call_id, str) or not call_id:
             msg = f"{where}: a tool message needs the tool_call_id of the call that it answers"
             raise ProtocolError(msg)
@@ -166,7 +175,11 @@ class MessageReader:
     def _made(
         self, call_id: str, name: str | None, item: Mapping[str, Any], extras: Mapping[str, Any], where: str
     ) -> ToolResultMessage:
-        contents = decode_contents(item.get("content"), where)
+        content = item.get("content")
+        if not _is_content(content):
+            content = wire_json.compact(content)
+            self._notices.append(Notice("repaired", where, "a tool's output that is no text is written as JSON"))
+        contents = decode_contents(content, where)
         if len(contents) == 1 and isinstance(contents[0], TextContent):
             text = contents[0].text
             failed = read_error_envelope(text)
@@ -175,6 +188,25 @@ class MessageReader:
             if self._success_envelopes and (inner := read_success_envelope(text)) is not None:
                 return ToolResultMessage(call_id, name, inner, extras=extras)
         return ToolResultMessage(call_id, name, contents, extras=extras)
+
+
+def _is_content(content: Any) -> bool:
+    """Whether a tool's output has a form that the wire knows: nothing, text, or parts with a type."""
+    if content is None or isinstance(content, str):
+        return True
+    parts = (content,) if isinstance(content, Mapping) else content
+    if not isinstance(parts, (list, tuple)):
+        return False
+    return all(isinstance(part, str) or (isinstance(part, Mapping) and isinstance(part.get("type"), str)) for part in parts)
+
+
+def _without_ids(items: Any, calls: Sequence[ToolCall]) -> list[str]:
+    """Return the ids that were made for items without one."""
+    if not isinstance(items, (list, tuple)) or len(items) != len(calls):
+        return []
+    return [
+        call.id for item, call in zip(items, calls, strict=True) if isinstance(item, Mapping) and not item.get("id")
+    ]
 
 
 def decode_assistant(item: Mapping[str, Any], where: str) -> AiMessage:
@@ -203,7 +235,7 @@ def decode_assistant(item: Mapping[str, Any], where: str) -> AiMessage:
     if extras.get("annotations") == []:
         del extras["annotations"]
     calls = item.get("tool_calls")
-    items = list(calls) if isinstance(calls, (list, tuple)) else []
+    items = list(calls) if isinstance(calls, (list, tuple)) else [calls] if isinstance(calls, Mapping) else []
     legacy = item.get("function_call")
     if isinstance(legacy, Mapping) and not items:
         name = legacy.get("name")

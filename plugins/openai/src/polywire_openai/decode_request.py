@@ -116,6 +116,14 @@ def decode_parameters(
     tool_choice = decode_tool_choice(choice)
     if choice is not None and tool_choice is None and notices is not None:
         notices.append(Notice("information", "tool_choice", f"the choice {choice!r} is understood by this wire alone"))
+    form, reasoning = _response_format(payload.get("response_format")), decode_reasoning(payload)
+    if notices is not None:
+        unread = ["response_format"] if form is None else []
+        unread += ["reasoning_effort", "reasoning", "thinking"] if reasoning is None else []
+        for field in unread:
+            if payload.get(field) not in (None, "", {}, False):
+                told = f"{payload[field]!r} is understood by this wire alone"
+                notices.append(Notice("information", field, told))
     stop = payload.get("stop")
     if isinstance(stop, Sequence) and not isinstance(stop, str):
         stop = [each for each in stop if each != ""]
@@ -132,8 +140,8 @@ def decode_parameters(
             tools=decode_tools(payload.get("tools")),
             tool_choice=tool_choice,
             parallel_tool_calls=payload.get("parallel_tool_calls"),
-            response_format=_response_format(payload.get("response_format")),
-            reasoning=decode_reasoning(payload),
+            response_format=form,
+            reasoning=reasoning,
             extras={WIRE: kept} if kept else EMPTY,
         )
     except (TypeError, ValueError) as error:

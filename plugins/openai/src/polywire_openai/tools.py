@@ -63,12 +63,23 @@ def decode_tools(tools: Any) -> tuple[ToolSpecification | OpaqueTool, ...] | Non
 def read_tools(
     tools: Any, read_one: Callable[[Mapping[str, Any]], ToolSpecification | OpaqueTool], wire: str
 ) -> tuple[ToolSpecification | OpaqueTool, ...] | None:
-    """Read each tool by `read_one`; a second one of the same name is kept as it came. No list of tools gives `None`."""
-    if not isinstance(tools, Sequence) or isinstance(tools, str):
+    """
+    Read each tool by `read_one`; a second one of the same name is kept as it came.
+
+    Raises:
+        ValueError: `tools` is no list, or one of them is no object.
+    """
+    if tools is None:
         return None
+    if not isinstance(tools, Sequence) or isinstance(tools, str):
+        msg = f"tools must be a list, not {type(tools).__name__}"
+        raise ValueError(msg)
     names: set[str] = set()
     read: list[ToolSpecification | OpaqueTool] = []
-    for tool in tools:
+    for index, tool in enumerate(tools):
+        if not isinstance(tool, Mapping):
+            msg = f"tools[{index}] must be an object, not {type(tool).__name__}"
+            raise ValueError(msg)
         value = read_one(tool)
         if isinstance(value, ToolSpecification):
             if value.name in names:
@@ -81,6 +92,10 @@ def read_tools(
 
 def _decode_tool(tool: Mapping[str, Any]) -> ToolSpecification | OpaqueTool:
     function = tool.get("function")
+    if function is None and isinstance(tool.get("name"), str):
+        # Flat, as in the Responses API.
+        function = {key: value for key, value in tool.items() if key != "type"}
+        tool = {"type": tool.get("type", "function"), "function": function}
     if tool.get("type", "function") != "function" or not isinstance(function, Mapping):
         return OpaqueTool(WIRE, tool)
     name, description = function.get("name"), function.get("description")
