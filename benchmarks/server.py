@@ -16,18 +16,21 @@ from __future__ import annotations
 import asyncio
 import sys
 from functools import lru_cache
+from itertools import cycle, islice
+from typing import Any
 
 import msgspec
 
 encode = msgspec.json.encode
-TEXT = "wire "
+WORDS = ("A ", "wire ", "format ", "is ", "how ", "data ", "travels, ", "and ", "so ", "on, ")
+"""What streams say, over and over: a stream of one word only is taken for a fault by some clients."""
 
 
 ARGUMENTS = {"query": "a page of the archive, please"}
 
 
 def openai_answer(call: int | None = None) -> bytes:
-    message: dict[str, object] = {"role": "assistant", "content": "A wire format is how data travels."}
+    message: dict[str, Any] = {"role": "assistant", "content": "A wire format is how data travels."}
     if call is not None:
         function = {"name": "search", "arguments": encode(ARGUMENTS).decode()}
         message |= {"content": None, "tool_calls": [{"id": f"call_{call}", "type": "function", "function": function}]}
@@ -77,7 +80,7 @@ def openai_chunk(delta: object, finish: str | None = None) -> bytes:
 @lru_cache(maxsize=16)
 def openai_stream(events: int) -> list[bytes]:
     frames = [openai_chunk({"role": "assistant", "content": ""})]
-    frames += [openai_chunk({"content": TEXT})] * events
+    frames += islice(cycle([openai_chunk({"content": word}) for word in WORDS]), events)
     frames.append(openai_chunk({}, "stop"))
     usage = {"prompt_tokens": 20, "completion_tokens": events, "total_tokens": 20 + events}
     frames.append(
@@ -111,7 +114,10 @@ def anthropic_stream(events: int) -> list[bytes]:
     bodies: list[dict[str, object]] = [
         {"type": "message_start", "message": message},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        *[{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": TEXT}}] * events,
+        *(
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}}
+            for word in islice(cycle(WORDS), events)
+        ),
         {"type": "content_block_stop", "index": 0},
         {
             "type": "message_delta",
