@@ -217,7 +217,7 @@ def test_an_async_source_that_breaks_is_told_to_the_target_and_passes_through() 
 
     async def run() -> None:
         async for piece in aconvert_stream(_achunks(), source="openai", target="anthropic"):
-            written.append(piece)  # noqa: PERF401: what came before the error counts
+            written.append(piece)  # noqa: PERF401
 
     with pytest.raises(Broke):
         asyncio.run(run())
@@ -245,3 +245,36 @@ def test_a_stream_of_another_shape_is_told_in_the_targets_way(source: str, data:
     written = b"".join(convert_stream([bytes_in], source=source, target="anthropic"))
 
     assert b"message_stop" in written or b"event: error" in written
+
+
+# Content
+
+
+@pytest.mark.parametrize("url", ["", "a.png", "iVBORw0KGgo=", "//host/a.png"])
+@pytest.mark.parametrize("target", ["openai", "openai-responses", "anthropic", "gemini"])
+def test_an_image_whose_url_is_none_is_refused(url: str, target: str) -> None:
+    image = {"type": "image_url", "image_url": {"url": url}}
+
+    with pytest.raises(BadRequest, match=r"messages\[0\].* is no url"):
+        convert([{"role": "user", "content": [image]}], source="openai", target=target)
+
+
+def test_a_part_without_a_type_that_has_text_is_text() -> None:
+    converted = convert([{"role": "user", "content": [{"text": "hello"}]}], source="openai", target="anthropic")
+
+    assert converted.payload == [{"role": "user", "content": "hello"}]
+
+
+@pytest.mark.parametrize("target", ["gemini", "ollama", "openai"])
+def test_the_texts_of_a_tools_result_do_not_run_together(target: str) -> None:
+    texts = [{"type": "text", "text": "first line"}, {"type": "text", "text": "second line"}]
+    turns = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": texts}]},
+    ]
+
+    written = convert(turns, source="anthropic", target=target).payload
+
+    result = written[2]["parts"][0]["functionResponse"]["response"] if target == "gemini" else written[2]["content"]
+    assert result in ({"output": "first line\nsecond line"}, "first line\nsecond line", texts)

@@ -54,7 +54,9 @@ class ToolSpecification:
                 schema = FrozenDict({"type": "object", **schema})
             if any(schema.get(key, schema) is None for key in _NEVER_NULL):
                 schema = FrozenDict({key: schema[key] for key in schema if schema[key] is not None})
-                schema = schema if "properties" in schema or "$ref" in schema else FrozenDict({**schema, "properties": {}})
+                schema = (
+                    schema if "properties" in schema or "$ref" in schema else FrozenDict({**schema, "properties": {}})
+                )
             object.__setattr__(self, "parameters", schema)
         object.__setattr__(self, "extras", freeze_mapping(self.extras, name="extras"))
 

@@ -12,14 +12,27 @@ from __future__ import annotations
 from typing import Any
 
 from polywire import wire_json
+from polywire.contents import TextContent
 from polywire.messages import ToolError, ToolResultMessage
 
-__all__ = ["GENERIC_ERROR_TYPE", "error_envelope", "read_error_envelope", "read_success_envelope", "success_envelope"]
+__all__ = [
+    "GENERIC_ERROR_TYPE",
+    "error_envelope",
+    "read_error_envelope",
+    "read_success_envelope",
+    "result_text",
+    "success_envelope",
+]
 
 GENERIC_ERROR_TYPE = "tool_error"
 """The type of a failure of which nothing more is known."""
 
 _ERROR_KEYS = {"type", "message", "retryable", "metadata"}
+
+
+def result_text(result: ToolResultMessage) -> str:
+    """The texts of a result as one, for wires that take one: on lines of their own, for they are pieces of their own."""
+    return "\n".join([item.text for item in result.contents if isinstance(item, TextContent)])
 
 
 def error_envelope(result: ToolResultMessage) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,6 +12,8 @@ from polywire.messages import AiMessage, CustomMessage, Message
 from polywire.profiles import Profile
 
 __all__ = ["check_image_count", "source_of", "taken_sources"]
+
+_has_scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 
 
 def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["data", "url", "file_id"]:
@@ -35,6 +38,9 @@ def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["d
             else ""
         )
         msg = f"{where}: this model takes no {kind} as {source} (it takes {' or '.join(sorted(sources))}){hint}"
+        raise UnsupportedByModel(msg)
+    if source == "url" and not _has_scheme(content.url or ""):
+        msg = f"{where}: {(content.url or '')[:40]!r} is no url; give bytes as data, in text by from_base64"
         raise UnsupportedByModel(msg)
     if types and content.media_type is not None and content.media_type not in types:
         msg = f"{where}: this model takes no {content.media_type} (it takes {', '.join(sorted(types))})"

@@ -16,6 +16,7 @@ from polywire.errors import UnsupportedByModel
 from polywire.messages import AiMessage, CustomMessage, Message, SystemMessage, ToolCall, ToolResultMessage, UserMessage
 from polywire.profiles import Profile
 from polywire.responses import Notice
+from polywire.translation.envelope import result_text
 from polywire_gemini.parts import WIRE, encode_content, encode_media, own_extras
 
 __all__ = ["encode_answer_parts", "encode_messages"]
@@ -134,7 +135,7 @@ def _result(message: ToolResultMessage, call: ToolCall | None, profile: Profile,
         raise UnsupportedByModel(msg)
     if message.is_error:
         response: dict[str, Any] = {
-            "error": message.text or (message.error.message if message.error else "the tool failed")
+            "error": result_text(message) or (message.error.message if message.error else "the tool failed")
         }
         if message.error is not None:
             response["type"] = message.error.type
@@ -143,7 +144,7 @@ def _result(message: ToolResultMessage, call: ToolCall | None, profile: Profile,
             if message.error.metadata:
                 response["metadata"] = message.error.metadata
     else:
-        response = {"output": message.text}
+        response = {"output": result_text(message)}
     encoded: dict[str, Any] = {"name": name, "response": response}
     if call is not None and _gave_id(call):
         encoded["id"] = call.id

@@ -22,7 +22,7 @@ from polywire.messages import (
 from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.calls import make_call
-from polywire.translation.envelope import error_envelope
+from polywire.translation.envelope import error_envelope, result_text
 from polywire.translation.media import source_of
 
 __all__ = ["decode_message_parts", "encode_messages"]
@@ -69,7 +69,7 @@ def _encode(message: Message, position: int, profile: Profile, notices: list[Not
             return _encode_answer(message, where, notices)
         case ToolResultMessage():
             # Most templates read the name; newer servers link by id as well. There is no error flag.
-            content = error_envelope(message) if message.is_error else message.text
+            content = error_envelope(message) if message.is_error else result_text(message)
             linked = {"role": "tool", "tool_call_id": message.call_id, "content": content}
             return linked | ({"tool_name": message.tool_name} if message.tool_name else {})
         case CustomMessage():

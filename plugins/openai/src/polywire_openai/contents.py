@@ -134,6 +134,8 @@ def _decode_known(part: Mapping[str, Any]) -> Content | None:
             if not text and not content.extras:
                 raise _Empty
             return content
+        case {"text": str(text)} if "type" not in part:
+            return _decode_known({"type": "text", **part})
         case {"type": "refusal", "refusal": str(text)} if part.keys() <= _REFUSAL:
             if not text:
                 raise _Empty

@@ -158,7 +158,9 @@ class MessageReader:
         if not call_id and self._unnamed:
             # Neither call nor result has an id: they belong together in their order.
             call_id = self._unnamed.pop(0)
-            self._notices.append(Notice("repaired", where, f"a result and its call have no id; both have {call_id!r} now"))
+            self._notices.append(
+                Notice("repaired", where, f"a result and its call have no id; both have {call_id!r} now")
+            )
         if not isinstance(call_id, str) or not call_id:
             msg = f"{where}: a tool message needs the tool_call_id of the call that it answers"
             raise ProtocolError(msg)
@@ -197,7 +199,9 @@ def _is_content(content: Any) -> bool:
     parts = (content,) if isinstance(content, Mapping) else content
     if not isinstance(parts, (list, tuple)):
         return False
-    return all(isinstance(part, str) or (isinstance(part, Mapping) and isinstance(part.get("type"), str)) for part in parts)
+    return all(
+        isinstance(part, str) or (isinstance(part, Mapping) and isinstance(part.get("type"), str)) for part in parts
+    )
 
 
 def _without_ids(items: Any, calls: Sequence[ToolCall]) -> list[str]:
