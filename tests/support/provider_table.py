@@ -10,7 +10,6 @@ from pathlib import Path
 
 from polywire.plugins import Provider, Registry
 from polywire.profiles import Profile
-from polywire_compatible.rows import ROWS
 
 README = Path(__file__).parents[2] / "README.md"
 BEGIN = "<!-- providers -->\n"
@@ -30,26 +29,24 @@ COLUMNS: dict[str, Callable[[Profile], bool]] = {
     "cache marks": lambda profile: profile.cache_marks > 0,
 }
 
-# Columns on which a row of `polywire_compatible` that says nothing lets everything through.
-_LET_THROUGH = {"images": "image_sources", "documents": "document_sources", "audio": "audio_sources"}
+# Media columns, and the word of a profile's quirk `undocumented` for each.
+_MEDIA = {"images": "image", "documents": "document", "audio": "audio"}
 
 
-def _cell(provider: Provider, column: str) -> str:
+def cell(provider: Provider, column: str) -> str:
     """
     Return one cell.
 
-    `yes`; `some` where it depends on the model; `-` where no model that is known has it; `sent` where nothing is known, so
-    that it goes out and the service decides.
+    `yes`; `some` where it depends on the model; `-` where no model that is known has it; `not documented` where it is sent
+    as others take it, with a notice.
     """
-    row = ROWS.get(provider.name)
-    if column in _LET_THROUGH and row is not None and not row.own and _LET_THROUGH[column] not in row.profile:
-        return "sent"
     asks = COLUMNS[column]
     profiles = provider.profiles() if callable(provider.profiles) else provider.profiles
     if profiles is None:
         return "?"
     if asks(profiles.base):
-        return "yes"
+        undocumented = profiles.base.quirks.get("undocumented", ())
+        return "not documented" if _MEDIA.get(column) in undocumented else "yes"
     return "some" if any(asks(profiles.base.changed(rule.changes)) for rule in profiles.rules) else "-"
 
 
@@ -62,7 +59,7 @@ def provider_table() -> str:
     registry = Registry()
     for name in sorted(registry.names()):
         provider = registry.provider(name)
-        cells = [_cell(provider, column) for column in COLUMNS]
+        cells = [cell(provider, column) for column in COLUMNS]
         chat = "yes" if provider.build_chat else "-"
         embeddings = "yes" if provider.build_embedding else "-"
         lines.append("| " + " | ".join([f"`{name}`", chat, *cells, embeddings]) + " |")

@@ -110,6 +110,13 @@ def _cache_mark(part: Mapping[str, Any]) -> CacheMark | None:
 
 
 def _media(url: str) -> dict[str, Any]:
+    if ":" not in url[:64]:  # some endpoints take bytes as they are, without `data:` before them
+        try:
+            data = from_base64(url)
+        except ValueError:
+            data = b""
+        if (media_type := sniff_media_type(data)) is not None:
+            return {"data": data, "media_type": media_type}
     return {"url": url}
 
 
