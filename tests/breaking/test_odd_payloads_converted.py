@@ -250,7 +250,7 @@ def test_a_stream_of_another_shape_is_told_in_the_targets_way(source: str, data:
 # Content
 
 
-@pytest.mark.parametrize("url", ["", "a.png", "iVBORw0KGgo=", "//host/a.png"])
+@pytest.mark.parametrize("url", ["", "a.png", "//host/a.png"])
 @pytest.mark.parametrize("target", ["openai", "openai-responses", "anthropic", "gemini"])
 def test_an_image_whose_url_is_none_is_refused(url: str, target: str) -> None:
     image = {"type": "image_url", "image_url": {"url": url}}

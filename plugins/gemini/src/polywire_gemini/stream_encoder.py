@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polywire import wire_json
-from polywire.contents import TextContent, ThinkingContent
+from polywire.contents import OpaqueContent, TextContent, ThinkingContent
 from polywire.errors import ModelError
 from polywire.events import (
     NoticeAdded,
@@ -18,9 +18,10 @@ from polywire.events import (
     ToolCallEnd,
     UsageUpdate,
 )
-from polywire.messages import AiMessage, AiPart
+from polywire.messages import AiMessage, AiPart, Origin
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire_gemini.encode_messages import encode_answer_parts
+from polywire_gemini.parts import WIRE
 from polywire_gemini.profiles import PROFILES
 
 __all__ = ["GeminiStreamEncoder", "answer_body"]
@@ -36,8 +37,33 @@ _REASONS = {
 
 def answer_body(response: ChatResponse, notices: list[Notice]) -> dict[str, Any]:
     """Write a whole answer."""
-    parts = encode_answer_parts(response.message, PROFILES.base, "message", notices)
-    return _body(parts, response.metadata, _REASONS.get(response.finish_reason, "OTHER"), response.usage)
+    origin = response.message.origin
+    own = [kept for part in response.message.parts if (kept := _without_seals(part, origin, notices)) is not None]
+    parts = encode_answer_parts(AiMessage(own, origin), PROFILES.base, "message", notices)
+    return _body(parts, response.metadata, _reason(response.finish_reason, notices), response.usage)
+
+
+def _reason(reason: FinishReason, notices: list[Notice]) -> str:
+    word = _REASONS.get(reason, "OTHER")
+    if reason in {FinishReason.PAUSE, FinishReason.ERROR}:
+        told = f"this wire has no word for the finish reason {reason.value!r}; written as {word!r}"
+        notices.append(Notice("approximated", "finish_reason", told))
+    return word
+
+
+def _without_seals(part: AiPart, origin: Origin | None, notices: list[Notice]) -> AiPart | None:
+    """What another wire made for itself alone has no meaning here: its blocks are left out, its thinking loses the seal."""
+    if isinstance(part, OpaqueContent):
+        if part.wire == WIRE:
+            return part
+        notices.append(Notice("dropped", "message", f"a block made for the wire {part.wire!r} is left out"))
+        return None
+    foreign = origin is not None and origin.wire != WIRE
+    if foreign and isinstance(part, ThinkingContent) and (part.signature is not None or part.redacted is not None):
+        told = "the seal on thinking of another wire is left out: this wire has no place for it"
+        notices.append(Notice("dropped", "message", told))
+        return ThinkingContent(part.text) if part.redacted is None else None
+    return part
 
 
 def _body(parts: list[dict[str, Any]], metadata: Any, reason: str | None, usage: TokenUsage | None) -> dict[str, Any]:
@@ -71,11 +97,13 @@ class GeminiStreamEncoder:
         self._metadata: dict[str, Any] = {}
         self._usage = TokenUsage()
         self._reason = "OTHER"
+        self._origin: Origin | None = None
 
     def feed(self, event: StreamEvent) -> bytes:
         match event:
             case ResponseStart():
                 self._metadata |= event.metadata
+                self._origin = event.origin or self._origin
             case TextDelta():
                 return self._chunk([{"text": event.text}])
             case ThinkingDelta():
@@ -90,7 +118,7 @@ class GeminiStreamEncoder:
                 self.notices.append(event.notice)
             case ResponseEnd():
                 self._metadata |= event.metadata
-                self._reason = _REASONS.get(event.finish_reason, "OTHER")
+                self._reason = _reason(event.finish_reason, self.notices)
             case _:
                 pass
         return b""
@@ -105,6 +133,9 @@ class GeminiStreamEncoder:
         return self._part(content)
 
     def _part(self, part: AiPart) -> bytes:
+        kept = _without_seals(part, self._origin, self.notices)
+        if kept is None or (isinstance(part, ThinkingContent) and kept is not part):
+            return b""  # the text of thinking has gone out with its deltas
         parts = encode_answer_parts(AiMessage(part), PROFILES.base, "stream", self.notices)
         return self._chunk(parts) if parts else b""
 

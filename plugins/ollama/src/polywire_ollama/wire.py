@@ -35,6 +35,15 @@ __all__ = ["OllamaStreamEncoder", "OllamaWire"]
 
 _REQUEST_FIELDS = {"model", "messages", "stream", "options", "tools", "format", "think"}
 _DONE_REASONS = {FinishReason.LENGTH: "length"}
+_HAS_WORD = frozenset({FinishReason.STOP, FinishReason.LENGTH, FinishReason.TOOL_CALLS})
+
+
+def _done_reason(reason: FinishReason, notices: list[Notice]) -> str:
+    word = _DONE_REASONS.get(reason, "stop")
+    if reason not in _HAS_WORD:
+        told = f"this wire has no word for the finish reason {reason.value!r}; written as {word!r}"
+        notices.append(Notice("approximated", "finish_reason", told))
+    return word
 
 
 class OllamaWire:
@@ -107,7 +116,7 @@ class OllamaWire:
             "created_at": _created(response.metadata.get("created")),
             "message": message,
             "done": True,
-            "done_reason": _DONE_REASONS.get(response.finish_reason, "stop"),
+            "done_reason": _done_reason(response.finish_reason, notices),
             **_counts(response.usage),
         }
         return Translated(body, tuple(notices))
@@ -216,7 +225,7 @@ class OllamaStreamEncoder:
         return b""
 
     def finish(self) -> bytes:
-        reason = _DONE_REASONS.get(self._reason, "stop")
+        reason = _done_reason(self._reason, self.notices)
         return self._line({"role": "assistant", "content": ""}, done=True, done_reason=reason, **_counts(self._usage))
 
     def error(self, error: ModelError) -> bytes:

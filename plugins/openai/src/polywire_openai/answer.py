@@ -206,7 +206,7 @@ class AnswerReader:
         if isinstance(calls, Mapping):
             calls = [calls]
         if isinstance(calls, list) and calls:
-            self.repeatable = self._calls.add(calls, events) and self.repeatable
+            self.repeatable = self._calls.add(calls, events, whole=whole) and self.repeatable
         legacy = delta.get("function_call")
         if isinstance(legacy, Mapping):
             self._calls.add([{"index": 0, "function": legacy}], events)

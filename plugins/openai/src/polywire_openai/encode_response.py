@@ -84,13 +84,21 @@ class AnswerFields:
             written["logprobs"] = self._metadata["logprobs"]
         return written
 
-    def finish(self, reason: FinishReason) -> str:
-        """Write why the answer ended, in the vendor's own word where that says the same."""
+    def finish(self, reason: FinishReason, *, declined: bool = True) -> str:
+        """
+        Write why the answer ended, in the vendor's own word where that says the same.
+
+        `declined`: the message holds a refusal, which is how this wire says that there was one.
+        """
         raw = self._metadata.get("raw_finish_reason")
         if isinstance(raw, str) and raw in _OWN_WORDS and finish_reason(raw) is reason:
             return raw
         if self._is_own and isinstance(raw, str) and raw in _OWN_WORDS and reason is FinishReason.TOOL_CALLS:
             return raw  # this vendor says `stop` beside calls, and its readers know that
+        if reason is FinishReason.REFUSAL and not declined and not self._is_own:
+            told = "a refusal without words of its own is written as 'content_filter'"
+            self._notices.append(Notice("approximated", "finish_reason", told))
+            return "content_filter"
         word = _WORDS[reason]
         if reason in _WITHOUT_WORD:
             message = f"this wire has no word for the finish reason {raw or reason.value!r}; written as {word!r}"
@@ -115,7 +123,7 @@ def encode_response(response: ChatResponse, writer: MessageWriter, notices: list
         "index": 0,
         "message": message,
         **fields.choice(),
-        "finish_reason": fields.finish(response.finish_reason),
+        "finish_reason": fields.finish(response.finish_reason, declined="refusal" in message),
     }
     body = {**fields.head("chat.completion"), "choices": [choice], **fields.more()}
     usage = encode_usage(response.usage, fields.details(), notices)

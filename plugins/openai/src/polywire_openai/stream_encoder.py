@@ -57,7 +57,7 @@ class OpenAIStreamEncoder:
     """
 
     __slots__ = (
-        "_before_text", "_calls", "_ended", "_head", "_is_own", "_metadata", "_notices", "_origin", "_said", "_started",
+        "_before_text", "_calls", "_declined", "_ended", "_head", "_is_own", "_metadata", "_notices", "_origin", "_said", "_started",
         "_thinking_field", "_usage", "_with_arguments",
     )  # fmt: skip
 
@@ -72,6 +72,7 @@ class OpenAIStreamEncoder:
         self._before_text = b""
         self._started = False
         self._ended = False
+        self._declined = False
         self._calls: dict[int, int] = {}
         self._with_arguments: set[int] = set()
         self._said: set[int] = set()
@@ -131,7 +132,9 @@ class OpenAIStreamEncoder:
         match event:
             case TextDelta():
                 self._said.add(part)
-                self._delta({"refusal" if part == REFUSAL and self._is_own else "content": event.text}, out)
+                declined = part == REFUSAL and self._is_own
+                self._declined = self._declined or declined
+                self._delta({"refusal" if declined else "content": event.text}, out)
             case ThinkingDelta():
                 self._said.add(part)
                 self._delta(self._thought(event.text), out)
@@ -167,6 +170,7 @@ class OpenAIStreamEncoder:
         match content:
             case TextContent():
                 if content.text and not was_said:
+                    self._declined = self._declined or is_refusal(content)
                     self._delta({"refusal" if is_refusal(content) else "content": content.text}, out)
                 if self._is_own and not is_refusal(content) and (own := own_extras(content.extras)):
                     self._delta(own, out)
@@ -194,7 +198,7 @@ class OpenAIStreamEncoder:
         self._metadata.update(event.metadata)
         fields = self._fields()
         head = {**self._head, **fields.more()}
-        reason = fields.finish(event.finish_reason)
+        reason = fields.finish(event.finish_reason, declined=self._declined)
         out.append(_frame({**head, "choices": [{"index": 0, "delta": {}, **fields.choice(), "finish_reason": reason}]}))
         usage = encode_usage(self._usage, fields.details(), self._notices)
         if usage is not None:

@@ -110,9 +110,9 @@ class ToolCallAssembler:
         """Return the list to which further arguments of this part are added."""
         return self._slots[part - self.first_part].fragments
 
-    def add(self, items: Sequence[Any], events: list[StreamEvent]) -> bool:
+    def add(self, items: Sequence[Any], events: list[StreamEvent], *, whole: bool = False) -> bool:
         """
-        Take in the `tool_calls` of one delta or message.
+        Take in the `tool_calls` of one delta, or of a `whole` message, where each item is a call.
 
         Returns:
             whether the same items with other arguments would add to the same call again.
@@ -121,10 +121,10 @@ class ToolCallAssembler:
         plain = len(items) == 1
         for item in items:
             if isinstance(item, Mapping):
-                plain = self._add(item, events) and plain
+                plain = self._add(item, events, whole) and plain
         return plain
 
-    def _add(self, item: Mapping[str, Any], events: list[StreamEvent]) -> bool:
+    def _add(self, item: Mapping[str, Any], events: list[StreamEvent], whole: bool) -> bool:
         body = item.get("function")
         is_custom = not isinstance(body, Mapping) and isinstance(item.get("custom"), Mapping)
         if is_custom:
@@ -139,7 +139,7 @@ class ToolCallAssembler:
             index = _number(index)
         arguments = arguments_text(body.get("input") if is_custom else body.get("arguments"))
 
-        slot = self._slot(index, call_id, name, arguments, events)
+        slot = self._slot(index, call_id, name, arguments, events, whole)
         if slot is None:
             return False
         slot.touched = self._delta
@@ -164,10 +164,12 @@ class ToolCallAssembler:
         return not name and index is not None and slot.started
 
     def _slot(
-        self, index: int | None, call_id: str, name: str, arguments: str, events: list[StreamEvent]
+        self, index: int | None, call_id: str, name: str, arguments: str, events: list[StreamEvent], whole: bool
     ) -> _Slot | None:
         """Return the call that a fragment belongs to, opened if need be; `None` for one that only repeats a call."""
-        if index is not None:
+        if whole:
+            slot = None
+        elif index is not None:
             slot = self._by_index.get(index)
             another = slot is not None and slot.id and call_id and call_id != slot.id and (name or call_id in self._ids)
             if another or (slot is None and not name):

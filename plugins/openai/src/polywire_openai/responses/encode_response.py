@@ -98,6 +98,10 @@ def response_body(
     own: bool,
 ) -> dict[str, Any]:
     """Put a response together."""
+    if reason is FinishReason.REFUSAL and not own and not any(_declines(item) for item in items):
+        told = "a refusal without words of its own is written as 'content_filter'"
+        notices.append(Notice("approximated", "finish_reason", told))
+        reason = FinishReason.CONTENT_FILTER
     status, word = _ending(reason, metadata, notices, own=own)
     details = metadata.get("usage_details") or EMPTY
     return {
@@ -107,6 +111,11 @@ def response_body(
         "output": items,
         "usage": encode_usage(usage, details if own else EMPTY, notices, is_own=own),
     }
+
+
+def _declines(item: Mapping[str, Any]) -> bool:
+    content = item.get("content")
+    return isinstance(content, list) and any(part.get("type") == "refusal" for part in content)
 
 
 def finished_items(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
