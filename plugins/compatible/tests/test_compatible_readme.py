@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from polywire.profiles import Profile
 from polywire_compatible import ROWS, Row
 
 README = Path(__file__).parents[1] / "README.md"
-_BEGIN, _END = "<!-- rows -->\n", "<!-- end of rows -->"
 _ECHO = {"never": "never", "tool_calls": "with calls", "always": "always"}
 
 
@@ -34,10 +35,43 @@ def table() -> str:
     return "\n".join([head, "|---|---|---|---|---|---|---|---|", *map(line, ROWS.values())]) + "\n"
 
 
-def test_the_table_of_the_readme_is_that_of_the_rows() -> None:
+def media() -> str:
+    lines = ["| provider | images | audio | documents | video |", "|---|---|---|---|---|"]
+    for row in ROWS.values():
+        profile = row.profiles().base
+        undocumented = profile.quirks.get("undocumented", ())
+        cells = []
+        for kind in ("image", "audio", "document", "video"):
+            sources = sorted(getattr(profile, f"{kind}_sources"))
+            known = "not documented" if kind in undocumented else ", ".join(f"`{each}`" for each in sources)
+            cells.append(known if sources else "-")
+        lines.append(f"| `{row.name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def embeddings() -> str:
+    lines = ["| provider | texts at once | dimensions | source |", "|---|---|---|---|"]
+    for row in ROWS.values():
+        if (offered := row.embeddings) is not None:
+            field = f"`{offered.dimensions_field}`" if offered.dimensions_field else "-"
+            lines.append(f"| `{row.name}` | {offered.max_inputs} | {field} | {offered.source} |")
+    return "\n".join(lines) + "\n"
+
+
+TABLES = {
+    "rows": table,
+    "media": media,
+    "embeddings": embeddings,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_the_readme_is_that_of_the_rows(name: str) -> None:
     text = README.read_text(encoding="utf-8")
 
-    assert text.partition(_BEGIN)[2].partition(_END)[0] == table(), f"the table should be:\n{table()}"
+    written = text.partition(f"<!-- {name} -->\n")[2].partition(f"<!-- end of {name} -->")[0]
+
+    assert written == TABLES[name](), f"the table should be:\n{TABLES[name]()}"
 
 
 def test_every_entry_point_is_a_row() -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from polywire.codec import Headers, HttpResponse
+from polywire.codec import Frame, Headers, HttpResponse
 from polywire.contents import CacheMark, DocumentContent, ImageContent, TextContent, ThinkingContent
 from polywire.errors import BadRequest, UnsupportedByModel
+from polywire.events import ResponseCollector
 from polywire.messages import AiMessage, Message, Origin, SystemMessage, ToolCall, ToolResultMessage, UserMessage
 from polywire.parameters import ChatRequestParameters, Reasoning, ResponseFormat, ToolChoice
 from polywire.requests import ChatRequest
@@ -365,6 +366,32 @@ class TestMistral:
             {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}], "signature": "c2ln"},
             {"type": "text", "text": "noon"},
         ]
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_what_else_a_chunk_of_thinking_says_goes_back_with_it(self, send: Send, stream: bool) -> None:
+        chunk = {
+            "type": "thinking",
+            "thinking": [{"type": "text", "text": "Let me see."}],
+            "signature": "c2ln",
+            "closed": True,
+        }
+        said = {"role": "assistant", "content": [chunk, {"type": "text", "text": "noon"}]}
+        codec = OpenAIChatCodec(ROWS["mistral"].profiles())
+        encoded = codec.encode(ChatRequest("q", ChatRequestParameters(model="m")), stream=stream)
+        choice = {"index": 0, "delta" if stream else "message": said, "finish_reason": "stop"}
+        body = json.dumps({"id": "c1", "choices": [choice]}).encode()
+        if stream:
+            decoder, collector = codec.stream_decoder(encoded), ResponseCollector()
+            collector.add_all(decoder.feed(Frame(body)))
+            collector.add_all(decoder.feed(Frame(b"[DONE]")))
+            collector.add_all(decoder.finish())
+            message = collector.response().message
+        else:
+            message = codec.decode(HttpResponse(200, Headers(), body), encoded).message
+
+        sent = send("mistral", [UserMessage("q"), message, UserMessage("and?")])
+
+        assert sent.body["messages"][1]["content"] == said["content"]
 
     @pytest.mark.parametrize(
         ("document", "address"),

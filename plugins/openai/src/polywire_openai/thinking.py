@@ -31,18 +31,20 @@ IN_CONTENT = "content"
 """The name for thinking that is a chunk of the content."""
 
 _GROWING = ("text", "summary", "data")
+_CHUNK = frozenset({"type", "thinking", "signature"})
 
 
 class ThinkingReader:
     """Puts one answer's thinking together."""
 
-    __slots__ = ("_details", "_field", "_signature", "fragments")
+    __slots__ = ("_details", "_field", "_own", "_signature", "fragments")
 
     def __init__(self) -> None:
         self.fragments: list[str] = []
         self._field: str | None = None
         self._signature: str | None = None
         self._details: list[dict[str, Any]] = []
+        self._own: dict[str, Any] = {}
 
     def read(self, message: Mapping[str, Any], *, whole: bool) -> str:
         """Take in a message or delta and return the text that it adds."""
@@ -68,6 +70,7 @@ class ThinkingReader:
         signature = chunk.get("signature")
         if isinstance(signature, str) and signature:
             self._signature = signature
+        self._own.update({key: value for key, value in chunk.items() if key not in _CHUNK and value is not None})
         text = thinking_chunk_text(chunk)
         if text:
             self.fragments.append(text)
@@ -110,7 +113,7 @@ class ThinkingReader:
 
     def content(self) -> ThinkingContent:
         """Return the thinking so far."""
-        own: dict[str, Any] = {}
+        own = dict(self._own)
         if self._field is not None:
             own["field"] = self._field
         if self._details:
