@@ -9,16 +9,18 @@ from typing import Any
 from polywire.events import events_of
 from polywire.models import ChatModel, StreamingChatModel
 from polywire.tools.loop import Answered, AskModel, LoopState, RunCalls, tool_loop
-from polywire.tools.outcome import ToolChatResult, ToolEvent, ToolExecutionEnd, ToolExecutionStart
+from polywire.tools.outcome import ToolEvent, ToolExecutionEnd, ToolExecutionStart
 from polywire.tools.running import arun_calls, run_awaitable, run_calls
 
 __all__ = ["arun_loop", "run_loop"]
 
 
-def run_loop(
-    model: ChatModel, state: LoopState, outcome: list[ToolChatResult], *, parallel: int, streamed: bool
-) -> Iterator[ToolEvent]:
-    """Do what the loop asks for. Where nothing is `streamed`, whole answers are asked for, and only tools are told of."""
+def run_loop(model: ChatModel, state: LoopState, *, streamed: bool) -> Iterator[ToolEvent]:
+    """
+    Do what the loop asks for; at the end `state.outcome` is there.
+
+    Where nothing is `streamed`, whole answers are asked for, and only tools are told of.
+    """
     steps = tool_loop(state)
     answer: Any = None
     try:
@@ -26,7 +28,7 @@ def run_loop(
             try:
                 step = steps.send(answer)
             except StopIteration as end:
-                outcome.append(end.value)
+                state.finish(end.value)
                 return
             answer = None
             if isinstance(step, AskModel):
@@ -41,7 +43,7 @@ def run_loop(
             elif isinstance(step, RunCalls):
                 for ready in step.calls:
                     yield ToolExecutionStart(ready.call, state.round)
-                with closing(run_calls(state.desk, step.calls, parallel)) as executions:
+                with closing(run_calls(state.desk, step.calls, state.parallel)) as executions:
                     for execution in executions:
                         state.answer(execution)
                         yield ToolExecutionEnd(execution)
@@ -54,9 +56,7 @@ def run_loop(
         raise
 
 
-async def arun_loop(
-    model: ChatModel, state: LoopState, outcome: list[ToolChatResult], *, parallel: int, streamed: bool
-) -> AsyncIterator[ToolEvent]:
+async def arun_loop(model: ChatModel, state: LoopState, *, streamed: bool) -> AsyncIterator[ToolEvent]:
     """Do what the loop asks for. As `run_loop`."""
     steps = tool_loop(state)
     answer: Any = None
@@ -65,7 +65,7 @@ async def arun_loop(
             try:
                 step = steps.send(answer)
             except StopIteration as end:
-                outcome.append(end.value)
+                state.finish(end.value)
                 return
             answer = None
             if isinstance(step, AskModel):
@@ -82,7 +82,7 @@ async def arun_loop(
             elif isinstance(step, RunCalls):
                 for ready in step.calls:
                     yield ToolExecutionStart(ready.call, state.round)
-                async with aclosing(arun_calls(state.desk, step.calls, parallel)) as executions:
+                async with aclosing(arun_calls(state.desk, step.calls, state.parallel)) as executions:
                     async for execution in executions:
                         state.answer(execution)
                         yield ToolExecutionEnd(execution)

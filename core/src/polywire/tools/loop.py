@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from polywire.contents import TextContent
+from polywire.errors import PolywireError
 from polywire.messages import AiMessage, Message, SystemMessage, ToolCall, ToolError, ToolResultMessage
 from polywire.requests import ChatRequest, ToolChoice
 from polywire.responses import ChatResponse, FinishReason
@@ -64,6 +65,7 @@ class LoopState:
     request: ChatRequest
     desk: CallDesk
     max_round_trips: int
+    parallel: int
     tool_output: Literal["data", "delimited", "trusted"]
     transcript: list[Message] | None = None
     typed: TypedConversation | None = None
@@ -73,10 +75,28 @@ class LoopState:
     round: int = 0
     _turn: AiMessage | None = None
     _answers: dict[int, ToolExecution] = field(default_factory=dict)
+    _outcome: ToolChatResult | None = None
 
     def __post_init__(self) -> None:
         self.messages = list(self.request.messages)
         self._record()
+
+    @property
+    def outcome(self) -> ToolChatResult:
+        """
+        The run, once it has ended with a result.
+
+        Raises:
+            PolywireError: it has not.
+        """
+        if self._outcome is None:
+            msg = "the run has no result yet: read the stream to its end first (or call .collect())"
+            raise PolywireError(msg)
+        return self._outcome
+
+    def finish(self, outcome: ToolChatResult) -> None:
+        """Take in what the loop came to."""
+        self._outcome = outcome
 
     def next_request(self) -> ChatRequest:
         """Return what the model is asked in this round."""

@@ -190,12 +190,11 @@ class ToolService:
             OutputError: the answer did not become the `output` that was asked for.
             PolywireError: an async tool, or hook, is to be run while an event loop is running in this thread.
         """
-        outcome: list[ToolChatResult] = []
         state = self._state(model, request, output, context, transcript, parameters)
         self._require_sync()
-        for _ in run_loop(model, state, outcome, parallel=self._parallel, streamed=False):
+        for _ in run_loop(model, state, streamed=False):
             pass
-        return outcome[0]
+        return state.outcome
 
     @overload
     async def achat(
@@ -245,11 +244,10 @@ class ToolService:
         **parameters: Any,
     ) -> ToolChatResult:
         """Run the loop to its end. As `chat`; sync tools run in threads, with the caller's context variables."""
-        outcome: list[ToolChatResult] = []
         state = self._state(model, request, output, context, transcript, parameters)
-        async for _ in arun_loop(model, state, outcome, parallel=self._parallel, streamed=False):
+        async for _ in arun_loop(model, state, streamed=False):
             pass
-        return outcome[0]
+        return state.outcome
 
     def stream(
         self,
@@ -268,11 +266,9 @@ class ToolService:
         Takes what `chat` takes. A model that cannot stream gives the events of its whole answers. `.result` is there once
         the stream has ended.
         """
-        outcome: list[ToolChatResult] = []
         state = self._state(model, request, output, context, transcript, parameters)
         self._require_sync()
-        events = run_loop(model, state, outcome, parallel=self._parallel, streamed=True)
-        return ToolStream(state, events, outcome)
+        return ToolStream(state, run_loop(model, state, streamed=True))
 
     def astream(
         self,
@@ -286,10 +282,8 @@ class ToolService:
         **parameters: Any,
     ) -> AsyncToolStream:
         """Run the loop as an async stream. As `stream`; no `await` needed."""
-        outcome: list[ToolChatResult] = []
         state = self._state(model, request, output, context, transcript, parameters)
-        events = arun_loop(model, state, outcome, parallel=self._parallel, streamed=True)
-        return AsyncToolStream(state, events, outcome)
+        return AsyncToolStream(state, arun_loop(model, state, streamed=True))
 
     def _state(
         self,
@@ -318,7 +312,7 @@ class ToolService:
             self._tool_output != "trusted",
             self._clock,
         )
-        return LoopState(folded, desk, self._max_round_trips, self._tool_output, transcript, typed)
+        return LoopState(folded, desk, self._max_round_trips, self._parallel, self._tool_output, transcript, typed)
 
     def _with_tools(self, request: ChatRequest) -> ChatRequest:
         own = self.specifications

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import Any, Self, cast
 
-from polywire.errors import PolywireError
 from polywire.events import TextDelta
 from polywire.messages import Message
 from polywire.tools.loop import LoopState
@@ -16,10 +15,9 @@ __all__ = ["AsyncToolStream", "ToolStream"]
 
 
 class _Base:
-    def __init__(self, state: LoopState, events: Any, outcome: list[ToolChatResult]) -> None:
+    def __init__(self, state: LoopState, events: Any) -> None:
         self._state = state
         self._events = events
-        self._outcome = outcome
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -34,10 +32,7 @@ class _Base:
         Raises:
             PolywireError: it has not been read to its end.
         """
-        if not self._outcome:
-            msg = "the run has no result yet: read the stream to its end first (or call .collect())"
-            raise PolywireError(msg)
-        return self._outcome[0]
+        return self._state.outcome
 
 
 class ToolStream(_Base):
