@@ -2,7 +2,8 @@
 Reading thinking and tool calls out of a model's text, as it arrives.
 
 The parser gives the same pieces for every split of the text, and holds back only what may be the start of a tag, or is
-within one. What only looks like markup stays text; nothing inside thinking is ever a call.
+within one. What only looks like markup stays text, and so does what is quoted: a tag within a code block, or right after
+a backtick. Nothing inside thinking is ever a call.
 
 White space between text and a call belongs to the markup and is dropped; all other white space is the model's.
 """
@@ -33,6 +34,10 @@ from polywire.translation.calls import generate_call_id
 __all__ = ["MarkupParser", "default_id"]
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_FENCES = ("```", "~~~")
+_LINE_LENGTH = 32
+_TOKENS = ("<|", "<\uff5c", "[")
+"""How tags begin that are tokens of their own to the model, and so are never quoted."""
 _CHANNEL_ENDS = ("<|end|>", "<|return|>", "<|call|>")
 
 
@@ -102,6 +107,9 @@ class MarkupParser:
         self._at_start = True
         self._after_call = False
         self._ids: set[str] = set()
+        self._line = ""
+        self._fenced = False
+        self._ends_in_tick = False
         self._pieces: list[Piece] = []
         self.calls = 0
         """How many calls have been read so far."""
@@ -147,12 +155,13 @@ class MarkupParser:
         if not final and _OPEN.startswith(stripped):
             return False
         if self._opening_optional:
-            at = self._buffer.find(_CLOSE, self._searched)
-            if at >= 0:
+            at, opened = self._buffer.find(_CLOSE, self._searched), self._buffer.find(_OPEN, self._searched)
+            # An opening tag after other text is not the one that is missing: the text begins without thinking.
+            if at >= 0 and not 0 <= opened < at:
                 self._step = self._think_begin
                 return True
             self._searched = max(0, len(self._buffer) - len(_CLOSE) + 1)
-            if not final:
+            if not final and opened < 0:
                 return False
         self._step = self._body
         return True
@@ -212,7 +221,11 @@ class MarkupParser:
         self._emit_text(self._buffer[:at])
         self._buffer = self._buffer[at:]
         if tag in self._openers:
-            self._open(tag)
+            if self._in_code and not tag.startswith(_TOKENS):
+                self._emit_text(tag)
+                self._buffer = self._buffer[len(tag) :]
+            else:
+                self._open(tag)
         else:
             self._buffer = self._buffer[len(tag) :]
             self._channel = None
@@ -292,6 +305,7 @@ class MarkupParser:
         if not self._forms:
             self._pieces.append(TextPiece(text))
             return
+        self._look_for_code(text)
         text = self._space + text
         if self._after_call:
             text = text.lstrip()
@@ -300,6 +314,21 @@ class MarkupParser:
         if body:
             self._after_call = self._at_start = False
             self._pieces.append(TextPiece(body))
+
+    def _look_for_code(self, text: str) -> None:
+        """Follow where the text is within a code block. Of a line only its beginning counts, and how the text ends."""
+        first, *others = text.split("\n")
+        self._line = (self._line + first)[:_LINE_LENGTH] if len(self._line) < _LINE_LENGTH else self._line
+        for line in others:
+            if self._line.lstrip(" ").startswith(_FENCES):
+                self._fenced = not self._fenced
+            self._line = line[:_LINE_LENGTH]
+        self._ends_in_tick = text.endswith("`")
+
+    @property
+    def _in_code(self) -> bool:
+        """Whether a tag here is quoted: within a fenced block, or right after a backtick."""
+        return self._fenced or self._ends_in_tick
 
     def _emit_call(self, raw: RawCall) -> None:
         call_id = raw.id if raw.id is not None and raw.id not in self._ids else self._id_factory(self.calls, raw.name)
