@@ -35,6 +35,7 @@ _GENERATION = {
     "presence_penalty": "presencePenalty",
     "frequency_penalty": "frequencyPenalty",
 }
+_CACHED = frozenset({"systemInstruction", "tools", "toolConfig"})
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 
@@ -85,6 +86,11 @@ class GeminiCodec:
             else:
                 body.setdefault(key, value)
         apply_custom_parameters(body, parameters, notices)
+        if body.get("cachedContent") is not None:
+            # The cache holds these, and beside it the vendor refuses them.
+            for key in _CACHED & body.keys():
+                del body[key]
+                notices.append(Notice("dropped", key, "a request that names cached content takes it from there"))
         return body, notices, context
 
     def decode(self, response: HttpResponse, encoded: Encoded) -> ChatResponse:

@@ -1,4 +1,6 @@
-"""The embedding codec for `batchEmbedContents`: every option stands in each request of the batch."""
+"""
+The embedding codecs: `batchEmbedContents`, where every option stands in each request of the batch, and Vertex AI's `predict`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from polywire_gemini.decode import usage_of
 from polywire_gemini.errors import decode_error
 from polywire_gemini.parts import WIRE
 
-__all__ = ["GeminiEmbeddingCodec"]
+__all__ = ["GeminiEmbeddingCodec", "VertexEmbeddingCodec"]
 
 _PURPOSES = {
     "query": "RETRIEVAL_QUERY",
@@ -57,11 +59,9 @@ class GeminiEmbeddingCodec:
         )
 
     def decode(self, response: HttpResponse, encoded: Encoded) -> EmbeddingResponse:
-        body = wire_json.decode_object(response.body)
-        if body is not None and "error" in body:
-            raise decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
-        embeddings = None if body is None else body.get("embeddings")
-        if body is None or not isinstance(embeddings, list):
+        body = _body(response)
+        embeddings = body.get("embeddings")
+        if not isinstance(embeddings, list):
             msg = "the answer holds no embeddings"
             raise ProtocolError(msg, status=response.status)
         vectors = [tuple(item.get("values") or ()) for item in embeddings]
@@ -76,6 +76,66 @@ class GeminiEmbeddingCodec:
 
     def decode_error(self, response: HttpResponse) -> ModelError:
         return decode_error(response)
+
+
+class VertexEmbeddingCodec:
+    """Vertex AI's `predict` for embedding models; stateless. Its Gemini models take one text in a request."""
+
+    wire = WIRE
+    max_inputs = 1
+    max_batch_bytes: int | None = None
+
+    def encode(self, request: EmbeddingRequest) -> Encoded:
+        model = (request.model or "").removeprefix("models/")
+        purpose = {} if request.purpose is None else {"task_type": _PURPOSES[request.purpose]}
+        body: dict[str, Any] = {"instances": [{"content": text, **purpose} for text in request.inputs]}
+        if request.dimensions is not None:
+            body["parameters"] = {"outputDimensionality": request.dimensions}
+        notices: list[Notice] = []
+        apply_custom_parameters(body, request, notices)
+        return Encoded(
+            HttpRequest(
+                f"models/{quote(model, safe='')}:predict",
+                wire_json.encode(body),
+                {"content-type": "application/json"},
+            ),
+            tuple(notices),
+            context=request.dimensions,
+        )
+
+    def decode(self, response: HttpResponse, encoded: Encoded) -> EmbeddingResponse:
+        body = _body(response)
+        found: list[dict[str, Any]] = [
+            item["embeddings"]
+            for item in body.get("predictions") or ()
+            if isinstance(item, dict) and isinstance(item.get("embeddings"), dict)
+        ]
+        if not found or not all(isinstance(each.get("values"), list) for each in found):
+            msg = "the answer holds no embeddings"
+            raise ProtocolError(msg, status=response.status)
+        vectors = [tuple(each["values"]) for each in found]
+        if encoded.context is not None:
+            vectors = [_normalised(vector) for vector in vectors]
+        statistics: list[dict[str, Any]] = [each.get("statistics") or {} for each in found]
+        counts = [count for each in statistics if isinstance(count := each.get("token_count"), (int, float))]
+        total = int(sum(counts)) if len(counts) == len(found) else None
+        notices = [
+            Notice("information", f"inputs[{index}]", "the text was too long and was cut by the service")
+            for index, each in enumerate(statistics)
+            if each.get("truncated")
+        ]
+        metadata = {key: value for key, value in body.items() if key != "predictions"}
+        return EmbeddingResponse(tuple(vectors), TokenUsage(total, None, total), tuple(notices), metadata)
+
+    def decode_error(self, response: HttpResponse) -> ModelError:
+        return decode_error(response)
+
+
+def _body(response: HttpResponse) -> dict[str, Any]:
+    body = wire_json.decode_object(response.body)
+    if body is not None and "error" in body:
+        raise decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
+    return body or {}
 
 
 def _normalised(vector: Vector) -> Vector:

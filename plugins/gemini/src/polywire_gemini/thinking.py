@@ -14,6 +14,10 @@ __all__ = ["thinking_config"]
 def thinking_config(reasoning: Reasoning, profile: Profile, notices: list[Notice]) -> dict[str, Any]:
     """Write `thinkingConfig`."""
     config: dict[str, Any] = {}
+    if profile.reasoning_parameter is None:
+        if reasoning.effort not in {None, "none"} or reasoning.budget_tokens or reasoning.visible:
+            notices.append(Notice("dropped", "reasoning", "this model does not think"))
+        return config
     if reasoning.visible is not None:
         config["includeThoughts"] = reasoning.visible
     by_effort: dict[str, int] = dict(profile.quirks.get("thinking_efforts", {}))
@@ -36,7 +40,7 @@ def thinking_config(reasoning: Reasoning, profile: Profile, notices: list[Notice
     budget = reasoning.budget_tokens
     if budget is None and reasoning.effort is not None:
         budget = by_effort.get(reasoning.effort, max(by_effort.values(), default=-1))
-        if reasoning.effort != "none":
+        if reasoning.effort != "none" or budget:
             notices.append(
                 Notice(
                     "approximated",
