@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,11 @@ from polywire.policy import DeadlinePolicy, LimitPolicy, PolicyModel, RetryPolic
 from polywire.requests import ChatRequest, ChatRequestParameters
 from polywire.responses import ChatResponse, FinishReason, TokenUsage
 from polywire.transport import HttpxTransport, Timeouts
+from polywire.transport.streams import HttpStream
 
 CALLS = 2000
+PATIENCE = 2.0
+"""Seconds to the first content, and to more. A busy machine takes a second to make a connection, and that is no fault."""
 REQUESTS_PER_MINUTE, REQUEST_BURST = 30_000, 60
 TOKENS_PER_MINUTE, TOKEN_BURST, ESTIMATE = 1_500_000, 4_000, 60
 CONCURRENCY = 48
@@ -101,12 +104,71 @@ def report(address: str) -> dict[str, Any]:
         return json.load(answer)  # type: ignore[no-any-return]
 
 
+class RecordingTransport:
+    """
+    Keeps what each attempt of each call really brought to this side: every byte that was handed to the library.
+
+    What the server sent is another matter: a reset throws away what the kernel had not delivered, and a call whose time
+    ran out on a busy machine never looked at it.
+    """
+
+    def __init__(self, inner: HttpxTransport) -> None:
+        self.inner = inner
+        self.attempts: dict[str, list[bytearray]] = {}
+
+    def begin(self, request: HttpRequest) -> bytearray:
+        delivered = bytearray()
+        self.attempts.setdefault(json.loads(request.body)["id"], []).append(delivered)
+        return delivered
+
+    def send(self, request: HttpRequest, *, stream: bool, timeouts: Timeouts) -> HttpResponse | HttpStream:
+        delivered = self.begin(request)
+        answer = self.inner.send(request, stream=stream, timeouts=timeouts)
+        if isinstance(answer, HttpStream):
+            answer.chunks = self.record(answer.chunks, delivered)
+        return answer
+
+    async def asend(self, request: HttpRequest, *, stream: bool, timeouts: Timeouts) -> HttpResponse | HttpStream:
+        delivered = self.begin(request)
+        answer = await self.inner.asend(request, stream=stream, timeouts=timeouts)
+        if isinstance(answer, HttpStream) and answer.achunks is not None:
+            answer.achunks = self.arecord(answer.achunks, delivered)
+        return answer
+
+    def record(self, chunks: Iterator[bytes], delivered: bytearray) -> Iterator[bytes]:
+        for chunk in chunks:
+            delivered += chunk
+            yield chunk
+
+    async def arecord(self, chunks: AsyncIterator[bytes], delivered: bytearray) -> AsyncIterator[bytes]:
+        async for chunk in chunks:
+            delivered += chunk
+            yield chunk
+
+    def close(self) -> None:
+        self.inner.close()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+def content(delivered: bytearray) -> str:
+    """The content among the bytes of a stream, as far as its frames are whole."""
+    frames = delivered.split(b"\n\n")[:-1]
+    return "".join(json.loads(frame[6:])["text"] for frame in frames if frame.startswith(b'data: {"text"'))
+
+
 class Caller:
     """Makes the calls and keeps what each came to."""
 
-    def __init__(self, model: PolicyModel) -> None:
+    def __init__(self, model: PolicyModel, transport: RecordingTransport) -> None:
         self.model: Any = model
+        self.transport = transport
         self.outcomes: dict[str, tuple[str, Any]] = {}
+        self.attempts_at_first_content: dict[str, int] = {}
+
+    def saw(self, number: str) -> None:
+        self.attempts_at_first_content.setdefault(number, len(self.transport.attempts[number]))
 
     def thread(self, numbers: list[str]) -> None:
         for number in numbers:
@@ -115,6 +177,7 @@ class Caller:
                 if streams(number):
                     for event in self.model.stream(number):
                         if type(event) is TextDelta:
+                            self.saw(number)
                             seen += event.text
                 else:
                     seen = self.model.chat(number).text
@@ -129,6 +192,7 @@ class Caller:
             if streams(number):
                 async for event in self.model.astream(number):
                     if type(event) is TextDelta:
+                        self.saw(number)
                         seen += event.text
             else:
                 seen = (await self.model.achat(number)).text
@@ -173,21 +237,21 @@ def test_nothing_is_lost_doubled_leaked_or_overspent(server: str) -> None:
         concurrency=CONCURRENCY,
         estimate=ESTIMATE,
     )
-    transport = HttpxTransport(max_connections=200)
+    transport = RecordingTransport(HttpxTransport(max_connections=200))
     inner = HttpChatModel(
         Codec(),
         base_url=server,
         transport=transport,
         provider="office",
         defaults=ChatRequestParameters(model="m"),
-        timeouts=Timeouts(connect=5, read=1.0, write=5, pool=5),
+        timeouts=Timeouts(connect=5, read=PATIENCE + 0.3, write=5, pool=5),
     )
     policies = [
-        DeadlinePolicy(total=60, first_event=0.7, between_events=0.7),
-        RetryPolicy(attempts=6, initial_wait=0.01, max_wait=1),
+        DeadlinePolicy(total=100, first_event=PATIENCE, between_events=PATIENCE),
+        RetryPolicy(attempts=10, initial_wait=0.01, max_wait=1),
         policy,
     ]
-    caller = Caller(PolicyModel(inner, policies))
+    caller = Caller(PolicyModel(inner, policies), transport)
     numbers = [f"call-{number}" for number in range(CALLS)]
     threads = [threading.Thread(target=caller.thread, args=(numbers[start:1000:12],)) for start in range(12)]
     threads += [
@@ -204,23 +268,26 @@ def test_nothing_is_lost_doubled_leaked_or_overspent(server: str) -> None:
     for _, _, number, behaviour in seen["arrivals"]:
         behaviours.setdefault(number, []).append(behaviour)
 
-    # No lost call, no doubled text, no retry after content.
+    # No lost call, no doubled text.
     assert sorted(caller.outcomes) == sorted(numbers)
     for number, (text, error) in caller.outcomes.items():
-        last = behaviours[number][-1]
-        if last.endswith("-content"):
-            assert isinstance(error, (StreamInterrupted, ModelTimeout)), (number, behaviours[number], error)
-            assert text == "answer to", number
-            assert error.partial is not None
-            assert error.partial.text == "answer to"
-        else:
-            assert error is None, (number, behaviours[number], error, error.attempts)
-            assert text == words(number)
-            assert last in ("good", "slow"), (number, behaviours[number])
-    # A connection reset can throw away what was sent before it, and a busy machine can read it too late: then the caller
-    # saw nothing of it, and asking again is right. The texts above show that nobody saw a piece twice.
-    unseen = [number for number in numbers if any(each.endswith("-content") for each in behaviours[number][:-1])]
-    assert len(unseen) <= CALLS // 100, unseen
+        story = (number, behaviours[number], transport.attempts[number], error)
+        if error is None:
+            assert text == words(number), story
+        else:  # only what breaks after content was read is the caller's to see; and then all that was read
+            assert isinstance(error, (StreamInterrupted, ModelTimeout)), story
+            assert error.partial is not None, story
+            assert text == error.partial.text == content(transport.attempts[number][-1]) != "", story
+            assert behaviours[number][-1].endswith("-content"), story
+
+    # No retry after content: not of which any had been read here, and not of which any had been handed out.
+    for number in filter(streams, numbers):
+        *earlier, last = transport.attempts[number]
+        assert not any(map(content, earlier)), (number, behaviours[number], earlier)
+        assert content(last), number
+        assert caller.attempts_at_first_content[number] == len(transport.attempts[number]), number
+    broken = [error for _, error in caller.outcomes.values() if error is not None]
+    assert len(broken) > CALLS // 100  # the case has been tried
     counted = Counter(behaviour for _, _, _, behaviour in seen["arrivals"])
     assert len(counted) >= 18, counted
 
