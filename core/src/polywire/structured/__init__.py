@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from polywire.models import ChatInput, ChatModel, StreamingChatModel, fold_request
-from polywire.requests import ChatRequest
 from polywire.responses import TypedChatResponse
 from polywire.structured.asking import OutputMode, TypedConversation
 from polywire.structured.failures import OutputError, OutputInvalid, OutputRefused, OutputTruncated
@@ -40,7 +39,7 @@ REPAIR_ROUNDS = 2
 @overload
 def chat_typed(
     model: ChatModel,
-    request: ChatRequest,
+    request: ChatInput,
     output: type[OutputT],
     *,
     mode: OutputMode | None = None,
@@ -49,7 +48,7 @@ def chat_typed(
 @overload
 def chat_typed(
     model: ChatModel,
-    request: ChatRequest,
+    request: ChatInput,
     output: Any,
     *,
     mode: OutputMode | None = None,
@@ -57,7 +56,7 @@ def chat_typed(
 ) -> TypedChatResponse[Any]: ...
 def chat_typed(
     model: ChatModel,
-    request: ChatRequest,
+    request: ChatInput,
     output: Any,
     *,
     mode: OutputMode | None = None,
@@ -68,7 +67,7 @@ def chat_typed(
 
     Args:
         model: any model.
-        request: the request, folded.
+        request: what is asked, in any form that `ChatModel.chat` takes.
         output: a type or a JSON Schema.
         mode: how to ask; `None`: as the model's profile allows.
         repair_rounds: how often a wrong answer is sent back; 0: never.
@@ -79,7 +78,7 @@ def chat_typed(
         OutputInvalid: the answer does not fit, also after the repairs.
         TypeError: no JSON Schema can be made of `output`.
     """
-    conversation = TypedConversation(model, request, output, mode, repair_rounds)
+    conversation = TypedConversation(model, fold_request(request), output, mode, repair_rounds)
     while True:
         typed = conversation.accept(model.do_chat(conversation.request))
         if typed is not None:
@@ -89,7 +88,7 @@ def chat_typed(
 @overload
 async def achat_typed(
     model: ChatModel,
-    request: ChatRequest,
+    request: ChatInput,
     output: type[OutputT],
     *,
     mode: OutputMode | None = None,
@@ -98,7 +97,7 @@ async def achat_typed(
 @overload
 async def achat_typed(
     model: ChatModel,
-    request: ChatRequest,
+    request: ChatInput,
     output: Any,
     *,
     mode: OutputMode | None = None,
@@ -106,14 +105,14 @@ async def achat_typed(
 ) -> TypedChatResponse[Any]: ...
 async def achat_typed(
     model: ChatModel,
-    request: ChatRequest,
+    request: ChatInput,
     output: Any,
     *,
     mode: OutputMode | None = None,
     repair_rounds: int = REPAIR_ROUNDS,
 ) -> TypedChatResponse[Any]:
     """Ask for an answer of a type. As `chat_typed`."""
-    conversation = TypedConversation(model, request, output, mode, repair_rounds)
+    conversation = TypedConversation(model, fold_request(request), output, mode, repair_rounds)
     while True:
         typed = conversation.accept(await model.do_achat(conversation.request))
         if typed is not None:

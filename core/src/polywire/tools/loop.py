@@ -17,13 +17,15 @@ import msgspec
 
 from polywire.contents import TextContent
 from polywire.errors import PolywireError
-from polywire.messages import AiMessage, Message, SystemMessage, ToolCall, ToolError, ToolResultMessage
+from polywire.messages import AiMessage, AiPart, Message, SystemMessage, ToolCall, ToolError, ToolResultMessage
 from polywire.requests import ChatRequest, ToolChoice
-from polywire.responses import ChatResponse, FinishReason
+from polywire.responses import ChatResponse, FinishReason, Notice
 from polywire.tools.calls import CallDesk, Ready
 from polywire.tools.failures import ToolLoopLimit
 from polywire.tools.outcome import ToolChatResult, ToolExecution, TypedToolChatResult
 from polywire.tools.results import failed_result
+from polywire.translation.calls import generate_call_id
+from polywire.translation.ids import with_id
 
 if TYPE_CHECKING:
     from polywire.structured.asking import TypedConversation
@@ -199,6 +201,24 @@ class LoopState:
             self.transcript[:] = self.messages
 
 
+def with_distinct_ids(response: ChatResponse) -> ChatResponse:
+    """Give a second call of one id an id of its own: results are linked to calls by it. The codecs do so too."""
+    ids = [call.id for call in response.message.tool_calls]
+    if len(set(ids)) == len(ids):
+        return response
+    taken: set[str] = set()
+    parts: list[AiPart] = []
+    for index, part in enumerate(response.message.parts):
+        if isinstance(part, ToolCall):
+            if part.id in taken:
+                part = with_id(part, generate_call_id(part.id, index, part.name))
+            taken.add(part.id)
+        parts.append(part)
+    told = Notice("repaired", "message", "two calls of the answer had one id; the later one has another now")
+    message = AiMessage(parts, response.message.origin, extras=response.message.extras)
+    return replace(response, message=message, notices=(*response.notices, told))
+
+
 def tool_loop(state: LoopState) -> Generator[Any, Any, ToolChatResult]:
     """
     Run the loop: yields `AskModel`, `RunCalls`, `Answered`, and awaitables of the hook.
@@ -208,7 +228,7 @@ def tool_loop(state: LoopState) -> Generator[Any, Any, ToolChatResult]:
     """
     while state.round < state.max_round_trips:
         state.round += 1
-        response: ChatResponse = yield AskModel(state.next_request())
+        response: ChatResponse = with_distinct_ids((yield AskModel(state.next_request())))
         calls = response.message.tool_calls
         state.begin_turn(response)
         typed = state.typed

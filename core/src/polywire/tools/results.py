@@ -115,6 +115,9 @@ def failed_result(call: ToolCall, error: ToolError) -> ToolResultMessage:
 
 def message_of(exception: BaseException) -> str:
     """Return what an exception says, and its name; never empty."""
-    text = str(exception)
     name = type(exception).__name__
+    try:
+        text = str(exception)
+    except Exception:  # an exception that cannot even say what it is still ends as a result
+        text = ""
     return f"{name}: {text}" if text else name
