@@ -112,6 +112,8 @@ def _provider(row: Row) -> Provider:
         profiles=row.profiles,
         variables=variables,
         requires_key=partial(_requires_key, row),
+        own_addresses=((row.base_url,) if row.base_url else ()) + row.other_hosts,
+        requires_model=True,
     )
 
 

@@ -70,6 +70,7 @@ class Row:
         deployment_path: where they go instead if the settings give an `api_version`; `{model}` is the deployment.
         addresses: what differs at other addresses of the same service, by a pattern for the base URL.
         embeddings: its `/embeddings`; `None`: it has none.
+        other_hosts: the service's other addresses, to which the usual key may go as well.
         source: where this is from.
         own: the models are OpenAI's own, and so are their profiles.
     """
@@ -88,6 +89,7 @@ class Row:
     deployment_path: str | None = None
     addresses: Mapping[str, Mapping[str, Any]] = field(default=EMPTY)
     embeddings: Embeddings | None = None
+    other_hosts: tuple[str, ...] = ()
     own: bool = False
 
     def profiles(self, base_url: str | None = None) -> ProfileTable:
@@ -146,6 +148,11 @@ _ROWS = (
         base_url="https://dashscope.aliyuncs.com/compatible-mode/v1",
         key=("DASHSCOPE_API_KEY",),
         url=("DASHSCOPE_COMPATIBLE_BASE_URL",),
+        other_hosts=(
+            "https://dashscope-intl.aliyuncs.com",
+            "https://dashscope-us.aliyuncs.com",
+            "https://maas.aliyuncs.com",
+        ),
         source="dashscope 2.0.2 and vendor documentation",
         profile={
             "reasoning_field": _REASONING_CONTENT,
@@ -290,6 +297,7 @@ _ROWS = (
         base_url="http://localhost:11434/v1",
         key=("OLLAMA_API_KEY",),
         key_required=False,
+        other_hosts=("https://ollama.com",),
         source="Ollama server source of 2026-08-21",
         profile={
             "reasoning_field": "reasoning",
@@ -387,6 +395,7 @@ _ROWS = (
         summary="Moonshot (Kimi)",
         base_url="https://api.moonshot.ai/v1",
         key=("MOONSHOT_API_KEY",),
+        other_hosts=("https://api.moonshot.cn",),
         source="vendor documentation",
         profile={
             "reasoning_field": _REASONING_CONTENT,
@@ -417,6 +426,7 @@ _ROWS = (
         summary="Zhipu (GLM, Z.ai)",
         base_url="https://api.z.ai/api/paas/v4",
         key=("ZAI_API_KEY", "ZHIPUAI_API_KEY"),
+        other_hosts=("https://open.bigmodel.cn",),
         source="zai-sdk 0.2.3 and vendor documentation",
         profile={
             "reasoning_field": _REASONING_CONTENT,
@@ -447,6 +457,7 @@ _ROWS = (
         summary="Together",
         base_url="https://api.together.ai/v1",
         key=("TOGETHER_API_KEY",),
+        other_hosts=("https://api.together.xyz",),
         source="together 3.1.1",
         profile={
             "reasoning_field": "reasoning",
@@ -507,6 +518,11 @@ _ROWS = (
             encoding="base64",
             path="openai/v1/embeddings",
             deployment_path="openai/deployments/{model}/embeddings",
+        ),
+        other_hosts=(
+            "https://openai.azure.com",
+            "https://cognitiveservices.azure.com",
+            "https://services.ai.azure.com",
         ),
         source="openai 3.57.0, lib/azure",
         own=True,

@@ -34,7 +34,7 @@ from polywire.translation.tool_media import MOVED
 from polywire_openai.contents import is_refusal
 from polywire_openai.encode_contents import ContentWriter, mark_goes_back_as_read
 from polywire_openai.fields import WIRE, own_extras
-from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
+from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk, thinking_seal
 from polywire_openai.tool_fragments import CUSTOM, INVALID_JSON
 from polywire_openai.turns import alternate, gather_instructions, word_between
 
@@ -386,15 +386,7 @@ class MessageWriter:
         if details:
             written["reasoning_details"] = details
         if field == IN_CONTENT:
-            return [_thinking_chunk(each) for each in thoughts]
+            return [{**thinking_chunk(each.text), **thinking_seal(each)} for each in thoughts]
         if text or not details or profile.reasoning_echo_empty:
             written[field or THINKING_FIELDS[0]] = text
         return []
-
-
-def _thinking_chunk(thought: ThinkingContent) -> dict[str, Any]:
-    chunk = thinking_chunk(thought.text, thought.signature)
-    more = {
-        key: value for key, value in own_extras(thought.extras).items() if key not in {"field", "reasoning_details"}
-    }
-    return {**chunk, **more}

@@ -14,7 +14,7 @@ from polywire_openai.contents import is_refusal
 from polywire_openai.encode_messages import MessageWriter
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.metadata import METADATA_HEADERS
-from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
+from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk, thinking_seal
 from polywire_openai.usage import encode_usage
 
 __all__ = ["AnswerFields", "audio_fields", "encode_response", "is_own"]
@@ -178,7 +178,7 @@ def encode_message(
         message["refusal"] = "".join(declined)
     if thoughts and writer.reasoning_field == IN_CONTENT:
         said = [{"type": "text", "text": message["content"]}] if text else []
-        message["content"] = [*(thinking_chunk(each.text, each.signature) for each in thoughts), *said]
+        message["content"] = [*({**thinking_chunk(each.text), **thinking_seal(each)} for each in thoughts), *said]
     else:
         _write_thinking(message, thoughts, writer.reasoning_field)
     if images:

@@ -35,7 +35,7 @@ from polywire_openai.contents import is_refusal
 from polywire_openai.encode_response import AnswerFields, audio_fields, is_own
 from polywire_openai.errors import encode_error
 from polywire_openai.fields import WIRE, own_extras
-from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk
+from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk, thinking_seal
 from polywire_openai.usage import encode_usage
 
 __all__ = ["OpenAIStreamEncoder"]
@@ -153,7 +153,7 @@ class OpenAIStreamEncoder:
 
     def _thought(self, text: str) -> dict[str, Any]:
         field = self._thinking_field
-        return {field: [thinking_chunk(text, None)] if field == IN_CONTENT else text}
+        return {field: [thinking_chunk(text)] if field == IN_CONTENT else text}
 
     def _call(self, part: int, fields: Mapping[str, Any], out: list[bytes]) -> None:
         self._delta({"tool_calls": [{"index": self._calls[part], **fields}]}, out)
@@ -179,6 +179,8 @@ class OpenAIStreamEncoder:
                     self._delta(self._thought(content.text), out)
                 if details := own_extras(content.extras).get("reasoning_details"):
                     self._delta({"reasoning_details": details}, out)
+                if self._is_own and self._thinking_field == IN_CONTENT and (seal := thinking_seal(content)):
+                    self._delta({IN_CONTENT: [{**thinking_chunk(""), **seal}]}, out)
                 if not self._is_own and (content.signature is not None or content.redacted is not None):
                     message = "the seal on thinking of another wire is left out: this wire has no place for it"
                     self._notices.append(Notice("dropped", f"part {part}", message))

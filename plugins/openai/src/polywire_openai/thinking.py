@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polywire.contents import ThinkingContent
-from polywire_openai.fields import WIRE
+from polywire_openai.fields import WIRE, own_extras
 
 __all__ = [
     "IN_CONTENT",
@@ -22,6 +22,7 @@ __all__ = [
     "decode_thinking",
     "thinking_chunk",
     "thinking_chunk_text",
+    "thinking_seal",
 ]
 
 THINKING_FIELDS = ("reasoning_content", "reasoning")
@@ -121,12 +122,16 @@ class ThinkingReader:
         return ThinkingContent("".join(self.fragments), self._signature, extras={WIRE: own} if own else {})
 
 
-def thinking_chunk(text: str, signature: str | None) -> dict[str, Any]:
-    """Write thinking as a chunk of the content."""
-    chunk: dict[str, Any] = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
-    if signature is not None:
-        chunk["signature"] = signature
-    return chunk
+def thinking_chunk(text: str) -> dict[str, Any]:
+    """Write a text as thinking that is a chunk of the content."""
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}] if text else []}
+
+
+def thinking_seal(thought: ThinkingContent) -> dict[str, Any]:
+    """Return what a chunk of this wire's says besides its text: the signature, and fields that this version does not know."""
+    own = own_extras(thought.extras)
+    seal = {key: value for key, value in own.items() if key not in {"field", "reasoning_details"}}
+    return seal if thought.signature is None else {"signature": thought.signature, **seal}
 
 
 def thinking_chunk_text(chunk: Mapping[str, Any]) -> str:
