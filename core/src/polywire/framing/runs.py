@@ -14,35 +14,39 @@ from typing import Any, TypeAlias
 
 from polywire.codec import Frame, Framing, StreamDecoder
 from polywire.events import StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
-from polywire.framing.templates import FrameTemplate, Path, learn_template
+from polywire.framing.templates import FrameTemplate, Path, learn_template, value_at
 
 __all__ = ["Run", "Runs", "connect"]
 
 Delta: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta
 
-_ATTEMPTS = 4
-"""So many templates that never fitted another frame are made before the stream is taken as one without a pattern."""
+_MOST_BYTES = 8192
+"""Of a longer frame the envelope is a small part, and not worth a template."""
 
 
 class Run(Frame, frozen=True, gc=False):
     """Several frames that are alike: what their template's holes hold, hole by hole. They have no data of their own."""
 
-    columns: list[list[Any]] = []
+    columns: Sequence[list[Any]] = ()
 
 
 class Runs:
     """
     What the next frame of one stream will most likely be. One per decoder.
 
+    Args:
+        attempts: so many templates that never fitted another frame are made before the stream is taken as one without a
+            pattern; with 0 every frame is read with care.
+
     Attributes:
         template: what the last frames had in common, if they are known to have anything.
     """
 
-    __slots__ = ("_attempts", "_fragments", "_make", "template")
+    __slots__ = ("_attempts", "_attempts_left", "_fragments", "_make", "template")
 
-    def __init__(self) -> None:
+    def __init__(self, attempts: int = 4) -> None:
         self.template: FrameTemplate | None = None
-        self._attempts = _ATTEMPTS
+        self._attempts = self._attempts_left = attempts
         self._make: Any = None
         self._fragments: list[str] | None = None
 
@@ -60,7 +64,7 @@ class Runs:
                 self.template = None
                 return None
             columns = [[value] for value in values]
-        self._attempts = _ATTEMPTS
+        self._attempts_left = self._attempts
         if self._fragments is not None:
             self._fragments += columns[0]
         events: list[StreamEvent] = self._make(*columns)
@@ -77,7 +81,7 @@ class Runs:
         self,
         frame: Frame,
         payload: Any,
-        path: Path,
+        texts: Sequence[Path],
         event: Delta,
         fragments: list[str] | None = None,
         *,
@@ -88,26 +92,28 @@ class Runs:
         """
         Remember a frame that was read with care.
 
-        The caller promises: the same frame with another text at `path`, and other values at `ignored`, makes `event`
-        with that text and changes nothing but that the text is added to `fragments`.
+        The caller promises: the same frame with another text in the place of this one, and other values at `ignored`,
+        makes `event` with that text and changes nothing but that the text is added to `fragments`.
 
         Args:
             frame: the frame.
             payload: what it says.
-            path: where its text stands.
-            event: the only event that it made, of just that text.
+            texts: where its text may stand; where it does stand is proved.
+            event: the event that it made. If its text is not just one of these, nothing is learned.
             fragments: the list to which the text has been added, where the decoder keeps one.
             numbers: where integers stand that matter too; needs `make`.
             ignored: where values stand that say nothing.
             make: makes the events of many frames from their texts and, for each of `numbers`, their numbers; left out,
                 each text makes an event like `event`.
         """
-        if not self._attempts:
+        if not self._attempts_left or len(frame.data) > _MOST_BYTES:
             return
-        self._attempts -= 1
-        self.template = learn_template(
-            frame.data, payload, path, event=frame.event, numbers=numbers, ignored=ignored
-        )
+        self._attempts_left -= 1
+        text = event.arguments if type(event) is ToolCallDelta else event.text  # type: ignore[union-attr]
+        path = next((path for path in texts if value_at(payload, path) == text), None)
+        if path is None:
+            return
+        self.template = learn_template(frame.data, payload, path, event=frame.event, numbers=numbers, ignored=ignored)
         self._fragments = fragments
         self._make = make or _maker(type(event), event.part)
 

@@ -14,15 +14,15 @@ bytes: 0.25 µs each.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from polywire import wire_json
 
-__all__ = ["FrameTemplate", "Path", "learn_template"]
+__all__ = ["FrameTemplate", "Path", "learn_template", "value_at"]
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where a value stands in a JSON document: keys and places, from the top."""
@@ -35,28 +35,84 @@ _DELIMITER_BYTES = 64
 """So much of the envelope's end is looked for between two frames; searching for more costs more than it saves."""
 
 
+class _Hole(NamedTuple):
+    """What a hole may hold: how one such value is read, and how those of many frames are."""
+
+    one: Callable[[bytes], Any]
+    all: Callable[[Sequence[bytes]], list[Any]]
+
+
+def _string(inside: bytes) -> str:
+    text: str = _decode_string(b'"%b"' % inside)
+    return text
+
+
+def _strings(insides: Sequence[bytes]) -> list[str]:
+    """
+    Read the insides of many strings at once.
+
+    With a quote at each end of each of them, and none of these escaped, every further quote makes the number of strings
+    another: the right number of strings proves that each inside is one.
+    """
+    joined = b'["%b"]' % b'","'.join(insides)
+    if b'\\","' in joined or joined.endswith(b'\\"]'):
+        # One may end in a backslash, which may be escaped itself or not: one by one.
+        return [_string(inside) for inside in insides]
+    values: list[str] = _decode_strings(joined)
+    if len(values) != len(insides):
+        raise msgspec.DecodeError
+    return values
+
+
+def _integers(digits: Sequence[bytes]) -> list[int]:
+    """Read many integers at once; signs, fractions and blanks are refused."""
+    joined = b",".join(digits)
+    if joined.translate(None, _DIGITS_AND_COMMAS):
+        raise msgspec.DecodeError
+    values: list[int] = _decode_integers(b"[%b]" % joined)
+    if len(values) != len(digits):
+        raise msgspec.DecodeError
+    return values
+
+
+def _integer(digits: bytes) -> int:
+    return _integers([digits])[0]
+
+
+def _blanks(blanks: bytes) -> str:
+    if blanks.strip(b" "):
+        raise msgspec.DecodeError
+    return ""
+
+
+_STRING = _Hole(_string, _strings)
+_INTEGER = _Hole(_integer, _integers)
+_BLANKS = _Hole(_blanks, lambda column: [_blanks(b"".join(column))])
+_PADDED_END = re.compile(rb" +(?=\}\Z)")
+
+
 class FrameTemplate:
     """
     An envelope and its holes. Made by `learn_template`.
 
     Args:
         constants: the envelope's pieces, one more than there are holes. The quotes of a string belong to them.
-        strings: for each hole, whether it holds the inside of a string; it is an integer otherwise.
+        holes: what each hole holds.
         order: the holes whose values are handed out, in that order; the others are read and left.
         event: the SSE name that the frames have.
     """
 
-    __slots__ = ("_first", "_last", "_later", "_order", "_start", "_stop", "_strings", "event")
+    __slots__ = ("_first", "_holes", "_last", "_later", "_order", "_start", "_stop", "event")
 
     def __init__(
-        self, constants: Sequence[bytes], strings: Sequence[bool], order: Sequence[int], event: str | None
+        self, constants: Sequence[bytes], holes: Sequence[_Hole], order: Sequence[int], event: str | None
     ) -> None:
         self._first = constants[0]
         self._later = tuple(constants[1:-1])
         self._last = constants[-1]
         self._start = len(self._first) - 1
         self._stop = 1 - len(self._last)
-        self._strings = tuple(strings)
+        self._holes = tuple(holes)
         self._order = tuple(order)
         self.event = event
 
@@ -70,15 +126,15 @@ class FrameTemplate:
                 return [_decode_string(data[self._start : self._stop])]
             rest = data[len(self._first) : -len(self._last)]
             values: list[Any] = []
-            for constant, is_string in zip(self._later, self._strings, strict=False):
+            for constant, hole in zip(self._later, self._holes, strict=False):
                 value, found, rest = rest.partition(constant)
                 if not found:
                     return None
-                values.append(_decode_string(b'"%b"' % value) if is_string else _integers([value])[0])
-            values.append(_decode_string(b'"%b"' % rest) if self._strings[-1] else _integers([rest])[0])
+                values.append(hole.one(value))
+            values.append(self._holes[-1].one(rest))
         except msgspec.DecodeError:
             return None
-        return [values[hole] for hole in self._order]
+        return [values[number] for number in self._order]
 
     def match_all(self, text: bytes, head: bytes, separator: bytes) -> list[list[Any]] | None:
         """
@@ -96,58 +152,23 @@ class FrameTemplate:
         if not (min(rows).startswith(first) and max(rows).startswith(first)):
             return None
         start = len(first)
-        rows = [row[start:] for row in rows]
-        columns: list[list[bytes]] = []
-        for constant in self._later:
-            cut = [row.partition(constant) for row in rows]
-            if not all([found for _, found, _ in cut]):
+        rest: Sequence[bytes] = [row[start:] for row in rows]
+        columns: list[Sequence[bytes]] = []
+        beginning = self._last[: -len(tail)]
+        for constant in (*self._later, beginning) if beginning else self._later:
+            column, found, rest = zip(*[row.partition(constant) for row in rest], strict=True)
+            if not all(found):
                 return None
-            columns.append([value for value, _, _ in cut])
-            rows = [rest for _, _, rest in cut]
-        if len(tail) < len(self._last):
-            beginning = self._last[: -len(tail)]
-            if not all([row.endswith(beginning) for row in rows]):
-                return None
-            end = -len(beginning)
-            rows = [row[:end] for row in rows]
-        columns.append(rows)
+            columns.append(column)
+        if not beginning:
+            columns.append(rest)
+        elif any(rest):
+            return None
         try:
-            values = [
-                _strings(column) if is_string else _integers(column)
-                for column, is_string in zip(columns, self._strings, strict=True)
-            ]
+            values = [hole.all(column) for hole, column in zip(self._holes, columns, strict=True)]
         except msgspec.DecodeError:
             return None
-        return [values[hole] for hole in self._order]
-
-
-def _strings(insides: list[bytes]) -> list[str]:
-    """
-    Read the insides of many strings at once.
-
-    With a quote at each end of each of them, and none of these escaped, every further quote makes the number of strings
-    another: the right number of strings proves that each inside is one.
-    """
-    joined = b'["%b"]' % b'","'.join(insides)
-    if b'\\","' in joined or joined.endswith(b'\\"]'):
-        if any([inside.endswith(b"\\") for inside in insides]):
-            # Some end in a backslash, which may be escaped itself or not: one by one.
-            return [_decode_string(b'"%b"' % inside) for inside in insides]
-    values: list[str] = _decode_strings(joined)
-    if len(values) != len(insides):
-        raise msgspec.DecodeError
-    return values
-
-
-def _integers(digits: list[bytes]) -> list[int]:
-    """Read many integers at once; signs, fractions and blanks are refused."""
-    joined = b",".join(digits)
-    if joined.translate(None, _DIGITS_AND_COMMAS):
-        raise msgspec.DecodeError
-    values: list[int] = _decode_integers(b"[%b]" % joined)
-    if len(values) != len(digits):
-        raise msgspec.DecodeError
-    return values
+        return [values[number] for number in self._order]
 
 
 def learn_template(
@@ -170,9 +191,9 @@ def learn_template(
         numbers: where integers stand that change and matter; the values after the text, in this order.
         ignored: where strings and integers stand that change and say nothing. Those that are not there do not matter.
     """
-    holes: list[tuple[int, int, int, bool]] = []
+    found: list[tuple[int, int, int, _Hole]] = []
     for number, path in enumerate((text, *numbers, *ignored)):
-        value = _value_at(payload, path)
+        value = value_at(payload, path)
         is_string = type(value) is str
         if number > len(numbers):
             if not is_string and type(value) is not int:
@@ -182,26 +203,29 @@ def learn_template(
         place = _place(data, payload, path, value)
         if place is None:
             return None
-        holes.append((*place, number, is_string))
-    holes.sort()
+        found.append((*place, number, _STRING if is_string else _INTEGER))
+    if padding := _PADDED_END.search(data):
+        # Some vendors pad with blanks of random number, so that the length of a frame does not tell that of its text.
+        found.append((*padding.span(), -1, _BLANKS))
+    found.sort()
     constants: list[bytes] = []
     position = 0
-    for start, end, _, _ in holes:
+    for start, end, _, _ in found:
         constants.append(data[position:start])
         position = end
     constants.append(data[position:])
     if not all(constants):
         return None
-    numbered = [number for _, _, number, _ in holes]
+    numbered = [number for _, _, number, _ in found]
     order = [numbered.index(number) for number in range(len(numbers) + 1)]
-    return FrameTemplate(constants, [is_string for _, _, _, is_string in holes], order, event)
+    return FrameTemplate(constants, [hole for *_, hole in found], order, event)
 
 
 @lru_cache(maxsize=64)
 def _literal(key: str) -> re.Pattern[bytes]:
     """Find a field's value, where it is a string (its inside) or an integer."""
     name = re.escape(wire_json.encode(key))
-    return re.compile(name + rb'\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(\d+))')
+    return re.compile(name + rb'\s*:\s*(?:"([^"\\]*+(?:\\.[^"\\]*+)*+)"|(\d+))')
 
 
 def _place(data: bytes, payload: Any, path: Path, value: str | int) -> tuple[int, int] | None:
@@ -223,12 +247,12 @@ def _place(data: bytes, payload: Any, path: Path, value: str | int) -> tuple[int
             document = wire_json.decode(data[:start] + str(other).encode() + data[end:])
         except ValueError:
             continue
-        if _value_at(document, path) == other and _with_value(document, path, value) == payload:
+        if value_at(document, path) == other and _with_value(document, path, value) == payload:
             return start, end
     return None
 
 
-def _value_at(document: Any, path: Path) -> Any:
+def value_at(document: Any, path: Path) -> Any:
     """Return the value at `path`; `None` where there is none."""
     try:
         for step in path:

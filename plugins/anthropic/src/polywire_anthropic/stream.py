@@ -144,6 +144,7 @@ class AnthropicStreamDecoder:
             msg = f"an event of the stream is no object: {data[:200]!r}"
             raise ProtocolError(msg)
         kind = event.get("type") or frame.event
+        kind = kind if isinstance(kind, str) else None
         events: list[StreamEvent] = []
         match kind:
             case "content_block_delta":
@@ -253,6 +254,7 @@ class AnthropicStreamDecoder:
             return
         block = self._blocks.get(index)
         kind = delta.get("type")
+        kind = kind if isinstance(kind, str) else ""
         if block is not None and (kind, block.kind) in _OTHER_BLOCK:
             self._stop_block(index, events)
             block = None
@@ -290,10 +292,9 @@ class AnthropicStreamDecoder:
 
     def _learn(self, frame: Frame, event: Mapping[str, Any], made: StreamEvent) -> None:
         """Take the next delta to be like this one, if another text in it would make the same event with that text."""
-        field, block = _TEXTS.get(event["delta"].get("type")), self._blocks.get(_index(event))
-        if field is not None and block is not None and not block.halves.half and type(made) in _DELTAS:
-            assert isinstance(made, (TextDelta, ThinkingDelta, ToolCallDelta))
-            self.runs.learn(frame, event, ("delta", field), made, block.fragments)
+        block = self._blocks.get(_index(event))
+        if isinstance(made, (TextDelta, ThinkingDelta, ToolCallDelta)) and block is not None and not block.halves.half:
+            self.runs.learn(frame, event, _TEXTS[type(made)], made, block.fragments)
 
     def _stop_block(self, index: int, events: list[StreamEvent]) -> None:
         block = self._blocks.pop(index, None)
@@ -315,7 +316,8 @@ class AnthropicStreamDecoder:
             case "thinking":
                 start["thinking"] = "".join(block.fragments)
                 if block.signature:
-                    start["signature"] = "".join((start.get("signature") or "", *block.signature))
+                    begun = start.get("signature")
+                    start["signature"] = "".join((begun if isinstance(begun, str) else "", *block.signature))
                 part = decode_part(start, index=part_number)
                 if part is not None:
                     events.append(PartEnd(part, part_number))
@@ -348,14 +350,17 @@ class AnthropicStreamDecoder:
         events.append(ToolCallEnd(call, index))
 
 
-_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
-"""The fields of a delta that hold its text."""
+_TEXTS = {
+    TextDelta: (("delta", "text"),),
+    ThinkingDelta: (("delta", "thinking"),),
+    ToolCallDelta: (("delta", "partial_json"),),
+}
+"""Where the text of a delta stands."""
 
 _OTHER_BLOCK = frozenset({("text_delta", "thinking"), ("thinking_delta", "text")})
 """Deltas that begin a block of their own, though nothing said so, and the kind of block that they end."""
 
 _QUIET = frozenset({"ping", "content_block_start", "content_block_delta", "content_block_stop"})
-_DELTAS = frozenset({TextDelta, ThinkingDelta, ToolCallDelta})
 _OPENED_BY = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
 
 

@@ -28,6 +28,7 @@ from polywire.events import (
     ToolCallStart,
     UsageUpdate,
 )
+from polywire.framing.runs import Runs
 from polywire.messages import Origin
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.schemas import Lowered
@@ -77,6 +78,8 @@ def _count(usage: Mapping[str, Any], name: str) -> int | None:
 
 _READ_OF_BODY = frozenset({"candidates", "usageMetadata"})
 _READ_OF_CANDIDATE = frozenset({"content", "index", "finishReason"})
+_TEXT = (("candidates", 0, "content", "parts", 0, "text"),)
+_GROWING_COUNTS = ("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
 _METADATA_NAMES = {"responseId": "id", "modelVersion": "model"}
 
 
@@ -85,6 +88,7 @@ class GeminiStreamDecoder:
 
     def __init__(self, names: NameMap, schemas: Mapping[str, Lowered]) -> None:
         self.ended = False
+        self.runs = Runs()
         self._names = names
         self._schemas = schemas
         self._started = False
@@ -102,7 +106,11 @@ class GeminiStreamDecoder:
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         if self._failure is not None:
             raise self._failure
+        known = self.runs.read(frame)
+        if known is not None:
+            return known
         events: list[StreamEvent] = []
+        body: dict[str, Any] = {}
         if frame.data == b"[DONE]":  # not of this wire, but routers add it
             return events
         try:
@@ -113,7 +121,36 @@ class GeminiStreamDecoder:
                 raise
             # An array may hold pieces of an answer before its error: they are handed out, and then it is raised.
             self._failure = error
+        if events and isinstance(event := events[0], (TextDelta, ThinkingDelta)):
+            self._learn(frame, body, event, events[1:])
         return events
+
+    def _learn(
+        self, frame: Frame, body: dict[str, Any], event: TextDelta | ThinkingDelta, more: list[StreamEvent]
+    ) -> None:
+        """Take the next chunk to be like this one, if it said nothing but a text, and what the answer cost so far."""
+        usage = body.get("usageMetadata")
+        if self._reason is not None or self._open is None or not all(type(each) is UsageUpdate for each in more):
+            return
+        if not isinstance(usage, dict):
+            self.runs.learn(frame, body, _TEXT, event)
+            return
+        counts = [name for name in _GROWING_COUNTS if type(usage.get(name)) is int]
+        numbers = [("usageMetadata", name) for name in counts]
+
+        def make(texts: list[str], *columns: list[int]) -> list[StreamEvent]:
+            events: list[StreamEvent] = []
+            kind, part, latest = type(event), event.part, self._usage
+            for text, *values in zip(texts, *columns, strict=True):
+                events.append(kind(text, part))
+                now = usage | dict(zip(counts, values, strict=True))
+                if now != latest:
+                    events.append(UsageUpdate(usage_of(now)))
+                    latest = now
+            self._usage = latest
+            return events
+
+        self.runs.learn(frame, body, _TEXT, event, numbers=numbers, make=make)
 
     def _read_body(self, body: dict[str, Any], events: list[StreamEvent]) -> None:
         metadata = self._metadata
@@ -184,7 +221,7 @@ class GeminiStreamDecoder:
 
     def _read(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
         text = part.get("text")
-        if text is not None and len(part) == 1:
+        if type(text) is str and len(part) == 1:
             # The usual part: text and nothing else.
             if text:
                 self._said = True
@@ -201,7 +238,9 @@ class GeminiStreamDecoder:
             events.append(PartEnd(OpaqueContent(WIRE, part), self._next(None)))
 
     def _read_text(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        text, thought, signature = part["text"] or "", bool(part.get("thought")), part.get("thoughtSignature")
+        text, thought, signature = part["text"], bool(part.get("thought")), part.get("thoughtSignature")
+        text = text if isinstance(text, str) else ""
+        signature = signature if isinstance(signature, str) else None
         kind = ThinkingDelta if thought else TextDelta
         side = {key: value for key, value in part.items() if key not in {"text", "thought"}}
         if not thought and text:
@@ -225,7 +264,8 @@ class GeminiStreamDecoder:
     def _read_call(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
         self._said = True
         function = part["functionCall"]
-        sent = function.get("name") or "unnamed"
+        sent = function.get("name")
+        sent = sent if isinstance(sent, str) and sent else "unnamed"
         arguments = arguments_text(function.get("args"))
         if sent in self._schemas:
             arguments = self._schemas[sent].restore_text(arguments or "{}")

@@ -20,6 +20,7 @@ from polywire.events import (
     UsageUpdate,
 )
 from polywire.framing.ndjson import NdjsonFraming
+from polywire.framing.runs import Runs
 from polywire.http_errors import error_from_payload, error_from_response
 from polywire.messages import AiMessage
 from polywire.profiles import ProfileTable
@@ -123,7 +124,7 @@ class OllamaCodec:
         if not response.body.strip():
             msg = "the server sent an empty body"
             raise EmptyResponse(msg, status=response.status)
-        body = wire_json.decode_object(response.body)
+        body = _object(response.body)
         if body is None:
             msg = "the answer is no JSON object"
             raise ProtocolError(msg, status=response.status)
@@ -156,6 +157,14 @@ def decode_answer(body: Mapping[str, Any], names: NameMap, encoded: Encoded) -> 
         settle_finish_reason(reason, has_calls=bool(answer.tool_calls)) if reason else FinishReason.ERROR,
         metadata=start_metadata(body) | end_metadata(body),
     )
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = wire_json.decode_body(data)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def error_inside(body: Mapping[str, Any], headers: Headers | None = None, received_at: float = 0.0) -> ModelError:
@@ -194,6 +203,11 @@ def end_metadata(body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+_TEXTS = (("message", "content"), ("message", "thinking"))
+_TIMES = (("created_at",),)
+"""Every line has its own; the first one's and the last one's are told."""
+
+
 class OllamaStreamDecoder:
     """Reads one stream. The line with `"done": true` is the end mark; calls come whole, before it."""
 
@@ -201,6 +215,7 @@ class OllamaStreamDecoder:
 
     def __init__(self, names: NameMap, codec: OllamaCodec) -> None:
         self.ended = False
+        self.runs = Runs()
         self._names = names
         self._codec = codec
         self._seed = ""
@@ -210,7 +225,11 @@ class OllamaStreamDecoder:
         self._started = False
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        body = wire_json.decode_object(frame.data)
+        events = self.runs.read(frame)
+        return self._feed_any(frame) if events is None else events
+
+    def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
+        body = _object(frame.data)
         if body is None:
             msg = "a line of the stream is no JSON object"
             raise ProtocolError(msg)
@@ -226,12 +245,15 @@ class OllamaStreamDecoder:
             self._read(message, events)
         if body.get("done"):
             self._end(body, events)
+        elif len(events) == 1 and isinstance(event := events[0], (TextDelta, ThinkingDelta)):
+            self.runs.learn(frame, body, _TEXTS, event, ignored=_TIMES)
         return events
 
     def _read(self, message: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        if thinking := message.get("thinking"):
+        thinking, content = message.get("thinking"), message.get("content")
+        if thinking and isinstance(thinking, str):
             events.append(ThinkingDelta(thinking, self.THINKING))
-        if content := message.get("content"):
+        if content and isinstance(content, str):
             self._said = True
             events.append(TextDelta(content, self.TEXT))
         for call in calls_in(message):

@@ -130,12 +130,13 @@ def decode_message_parts(
     `taken`: the ids given so far; an id that comes again is replaced. In a history ids stay as they are: results name them.
     """
     parts: list[AiPart] = []
-    if thinking := message.get("thinking"):
-        parts.append(ThinkingContent(str(thinking)))
+    thinking, content = message.get("thinking"), message.get("content")
+    if thinking and isinstance(thinking, str):
+        parts.append(ThinkingContent(thinking))
     calls = calls_in(message)
-    content = message.get("content")
+    content = content if isinstance(content, str) else ""
     if content or not calls:
-        parts.append(TextContent(content or ""))
+        parts.append(TextContent(content))
     for index, call in enumerate(calls):
         parts.append(decode_call(call, index, seed=seed, cut=cut, names=names, taken=taken))
     return parts

@@ -2,31 +2,38 @@
 A streamed answer, chunk by chunk.
 
 Frames hold one JSON chunk each; `[DONE]` is the end mark, which some endpoints leave out. Usage may come after the
-finish reason, in a chunk without choices, so reading goes on to the end.
+finish reason, in a chunk without choices, so reading goes on to the end. Chunks that are like the one before, as most
+are, are read by a template (`polywire.framing.runs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from polywire import wire_json
 from polywire.codec import Frame
 from polywire.errors import EmptyResponse, ProtocolError, StreamInterrupted
 from polywire.events import NoticeAdded, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+from polywire.framing.runs import Runs
 from polywire.messages import Origin
 from polywire.responses import Notice
 from polywire_openai.answer import AnswerReader
-from polywire_openai.delta_template import DeltaTemplate, learn_template
 from polywire_openai.errors import error_inside
 from polywire_openai.reading import PLAIN, Reading
 
 __all__ = ["OpenAIStreamDecoder"]
 
 _DONE = b"[DONE]"
-_DELTAS: frozenset[type] = frozenset({TextDelta, ThinkingDelta, ToolCallDelta})
-_ATTEMPTS = 4
-"""So many templates that never fitted a second chunk are made before the stream is taken as one without a pattern."""
+_DELTA = ("choices", 0, "delta")
+_TEXTS = {
+    TextDelta: ((*_DELTA, "content"), (*_DELTA, "refusal")),
+    ThinkingDelta: ((*_DELTA, "reasoning_content"), (*_DELTA, "reasoning")),
+    ToolCallDelta: ((*_DELTA, "tool_calls", 0, "function", "arguments"),),
+}
+"""Where the text of a delta may stand in a chunk."""
+
+_PADDING = (("obfuscation",),)
+"""Random letters, which some endpoints add so that the length of a chunk does not tell that of its text."""
 
 
 def _chunks_in(data: bytes) -> list[bytes] | None:
@@ -38,33 +45,20 @@ def _chunks_in(data: bytes) -> list[bytes] | None:
 class OpenAIStreamDecoder:
     """Turns the frames of one stream into events."""
 
-    __slots__ = ("_answer", "_append", "_attempts", "_broken", "_delta", "_fragments", "_learned_at", "_match", "_part", "ended")  # fmt: skip
+    __slots__ = ("_answer", "_broken", "ended", "runs")
 
     def __init__(self, reading: Reading = PLAIN, origin: Origin | None = None) -> None:
         self.ended = False
         self._answer = AnswerReader(reading, origin)
         self._broken: bytes | None = None
-        # The template in use: how it matches, which event it makes, and where the text is kept.
-        self._match: Any = None
-        self._delta: Any = TextDelta
-        self._part = 0
-        self._append: Any = None
-        self._fragments: list[str] = []
-        self._learned_at = 0
-        self._attempts = _ATTEMPTS
+        self.runs = Runs()
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         """Read one frame. An error inside the stream is raised as a `ModelError`."""
-        if self._match is not None:
-            text = self._match(frame.data)
-            if text:
-                self._append(text)
-                return (self._delta(text, self._part),)
-        return self._feed_any(frame)
+        events = self.runs.read(frame)
+        return self._feed_any(frame) if events is None else events
 
     def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
-        if self._match is not None:
-            self._forget()
         data = frame.data.strip()
         if not data or self.ended:
             return ()
@@ -94,26 +88,12 @@ class OpenAIStreamDecoder:
         if frame.event == "error":
             raise error_inside(payload)
         events = self._answer.read(payload)
-        if len(events) == 1 and self._answer.repeatable and type(events[0]) in _DELTAS and self._attempts:
-            self._learn(frame.data, payload, events[0])
+        if len(events) == 1 and self._answer.repeatable:
+            event = events[0]
+            if isinstance(event, (TextDelta, ThinkingDelta, ToolCallDelta)):
+                fragments = self._answer.fragments_of(event)
+                self.runs.learn(frame, payload, _TEXTS[type(event)], event, fragments, ignored=_PADDING)
         return events
-
-    def _learn(self, data: bytes, payload: dict[str, Any], event: Any) -> None:
-        self._attempts -= 1
-        text = event.arguments if type(event) is ToolCallDelta else event.text
-        template: DeltaTemplate | None = learn_template(data, payload, text)
-        if template is None:
-            return
-        self._match = template.match
-        self._delta, self._part = type(event), event.part
-        self._fragments = self._answer.fragments_of(event)
-        self._append = self._fragments.append
-        self._learned_at = len(self._fragments)
-
-    def _forget(self) -> None:
-        self._match = None
-        if len(self._fragments) > self._learned_at:
-            self._attempts = _ATTEMPTS
 
     def finish(self) -> Sequence[StreamEvent]:
         """

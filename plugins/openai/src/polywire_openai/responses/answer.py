@@ -85,6 +85,9 @@ class AnswerReader:
         self._usage: Mapping[str, Any] = {}
         self._open: dict[int, _Item] = {}
         self._closed: dict[int, list[tuple[int, AiPart]]] = {}
+        self._places: dict[int, int] = {}
+        """Where the items of an index are that was given to several: the last one's place."""
+        self._names: dict[str, int] = {}
         self._ids: dict[str, int] = {}
         """The ids of the calls, each with its item's place: a second call of one id gets another."""
         self._status: str | None = None
@@ -171,23 +174,52 @@ class AnswerReader:
     # Items that grow
 
     def _item_at(self, payload: Mapping[str, Any], kind: str) -> tuple[_Item, int]:
-        index = payload.get("output_index")
-        index = index if isinstance(index, int) else max(self._open, default=0)
+        index = self._place(payload)
         item = self._open.get(index)
         if item is None:
-            item = self._open[index] = _Item({"type": kind})
+            item = _Item({"type": kind})
+            if index in self._closed:
+                # Said once more after the item was complete: whatever it is, it adds nothing.
+                return item, -1
+            self._open[index] = item
         return item, index * PARTS_OF_AN_ITEM
+
+    def _place(self, payload: Mapping[str, Any]) -> int:
+        """The place of the item that an event is about; without an index, the last that is open."""
+        index = payload.get("output_index")
+        if type(index) is int:
+            return self._places.get(index, index)
+        return max(self._open, default=self._next_place())
+
+    def _next_place(self) -> int:
+        return 1 + max((*self._open, *self._closed), default=-1)
 
     def _added(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         item = payload.get("item")
         if not isinstance(item, Mapping):
             return
-        index = payload.get("output_index")
-        index = index if isinstance(index, int) else len(self._open)
-        state = self._open[index] = _Item(dict(item))
+        given = payload.get("output_index")
+        index = self._place(payload) if type(given) is int else self._next_place()
+        identity = item.get("id")
+        state = self._open.get(index)
+        if isinstance(identity, str) and self._names.get(identity) == index:
+            return  # said once more
+        if (state is not None and "id" in state.item) or index in self._closed:
+            # Some servers give every item the index 0: each is an item of its own all the same.
+            if state is not None:
+                self._close(index, self._grown(state), events, cut=False)
+            index = self._next_place()
+            if type(given) is int:
+                self._places[given] = index
+            state = None
+        if isinstance(identity, str):
+            self._names[identity] = index
+        state = self._open.setdefault(index, state or _Item({}))
+        state.item = {**state.item, **item}
         name, call_id = item.get("name"), item.get("call_id")
         if (
             item.get("type") == FUNCTION_CALL
+            and not state.started
             and isinstance(name, str)
             and name
             and isinstance(call_id, str)
@@ -196,7 +228,10 @@ class AnswerReader:
         ):
             self._ids[call_id] = index
             state.started = True
-            events.append(ToolCallStart(call_id, self._reading.names.from_wire(name), index * PARTS_OF_AN_ITEM))
+            part = index * PARTS_OF_AN_ITEM
+            events.append(ToolCallStart(call_id, self._reading.names.from_wire(name), part))
+            if state.said:
+                events.append(ToolCallDelta("".join(state.said[0]), part))
 
     def _say(self, state: _Item, place: int, text: str) -> None:
         self.fragments = state.said.setdefault(place, [])
@@ -207,30 +242,31 @@ class AnswerReader:
         if not isinstance(text, str) or not text:
             return
         state, part = self._item_at(payload, MESSAGE)
-        place = payload.get("content_index") or 0
+        place = _number(payload, "content_index")
         self._say(state, place, text)
-        events.append(TextDelta(text, part + place))
+        if part >= 0:
+            events.append(TextDelta(text, part + place))
 
     def _text_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         """What its deltas said before; some servers have none."""
-        state = self._open.get(payload.get("output_index") or 0)
-        if state is not None and not state.said.get(payload.get("content_index") or 0):
+        state = self._open.get(self._place(payload))
+        if state is not None and not state.said.get(_number(payload, "content_index")):
             self._text_delta({**payload, "delta": payload.get("text")}, events)
 
     def _arguments_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        state = self._open.get(payload.get("output_index") or 0)
+        state = self._open.get(self._place(payload))
         if state is not None and not state.said:
             self._arguments_delta({**payload, "delta": arguments_text(payload.get("arguments"))}, events)
 
     def _refusal_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         state, _ = self._item_at(payload, MESSAGE)
-        state.item.setdefault("refusals", set()).add(payload.get("content_index") or 0)
+        state.item.setdefault("refusals", set()).add(_number(payload, "content_index"))
         self._text_delta(payload, events)
 
     def _annotation(self, payload: Mapping[str, Any], _: list[StreamEvent]) -> None:
         state, _part = self._item_at(payload, MESSAGE)
         if payload.get("annotation") is not None:
-            state.annotations.setdefault(payload.get("content_index") or 0, []).append(payload["annotation"])
+            state.annotations.setdefault(_number(payload, "content_index"), []).append(payload["annotation"])
 
     def _arguments_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         text = payload.get("delta")
@@ -238,15 +274,15 @@ class AnswerReader:
             return
         state, part = self._item_at(payload, FUNCTION_CALL)
         self._say(state, 0, text)
-        if state.started:
+        if state.started and part >= 0:
             events.append(ToolCallDelta(text, part))
 
     def _summary_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        self._think(payload, payload.get("summary_index") or 0, events)
+        self._think(payload, _number(payload, "summary_index"), events)
 
     def _reasoning_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         # What is said in full comes after all that is said in short.
-        self._think(payload, PARTS_OF_AN_ITEM + (payload.get("content_index") or 0), events)
+        self._think(payload, PARTS_OF_AN_ITEM + _number(payload, "content_index"), events)
 
     def _think(self, payload: Mapping[str, Any], place: int, events: list[StreamEvent]) -> None:
         text = payload.get("delta")
@@ -255,12 +291,13 @@ class AnswerReader:
         state, part = self._item_at(payload, REASONING)
         joint = JOINT if state.said and place not in state.said else ""
         self._say(state, place, text)
-        events.append(ThinkingDelta(joint + text, part))
+        if part >= 0:
+            events.append(ThinkingDelta(joint + text, part))
 
     def _done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        item, index = payload.get("item"), payload.get("output_index")
+        item = payload.get("item")
         if isinstance(item, Mapping):
-            self._close(index if isinstance(index, int) else len(self._closed), item, events, cut=False)
+            self._close(self._place(payload), item, events, cut=False)
 
     # Items that are complete
 
@@ -379,6 +416,11 @@ class AnswerReader:
             for part in parts
         )
         return FinishReason.REFUSAL if declined else FinishReason.STOP
+
+
+def _number(payload: Mapping[str, Any], key: str) -> int:
+    value = payload.get(key)
+    return value if type(value) is int and 0 <= value < PARTS_OF_AN_ITEM else 0
 
 
 def _with_annotations(item: Mapping[str, Any], place: int, annotations: list[Any]) -> Mapping[str, Any]:
