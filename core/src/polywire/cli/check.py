@@ -52,7 +52,7 @@ def check(
         names = model or list(configured)
         if not as_json:
             many = f"{len(configured)} model{'' if len(configured) == 1 else 's'}"
-            terminal.line(f"{factory.settings.label}: valid, {many}")
+            terminal.line(factory.settings.looked_for or f"{factory.settings.label}: valid, {many}")
         checked = []
         for name in names:
             report = _Report(terminal if not as_json else None, name, configured.get(name))

@@ -29,6 +29,7 @@ class InstalledProvider:
         problem: why it cannot be used; `None` where it can.
         wires: the wires it offers to `polywire convert`.
         settings: what its table takes besides `common_settings`.
+        refused: those of `common_settings` that its table does not take.
     """
 
     name: str
@@ -37,6 +38,7 @@ class InstalledProvider:
     problem: str | None = None
     wires: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = field(default=())
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +80,16 @@ def installed_providers(name: str | None = None, *, deep: bool = False) -> Itera
             problem = one_line(found.message) if found is not None else line_of(error)
             yield InstalledProvider(each, distribution, problem=problem)
             continue
-        yield InstalledProvider(each, distribution, provider.summary, None, wires, settings)
+        refused = tuple(getattr(provider.settings, "refused_settings", ()))
+        yield InstalledProvider(each, distribution, provider.summary, None, wires, settings, refused)
 
 
 def own_settings(provider: Provider, *, deep: bool = False) -> Iterator[Setting]:
     """Yield what a provider's table takes besides, or otherwise than, every other's."""
     common = {setting.name: setting for setting in common_settings(deep=deep)}
     for setting in settings_of(provider.settings, deep=deep):
+        if setting.name.partition(".")[0] in provider.settings.refused_settings:
+            continue
         variables = provider.variables.get(setting.name, ())
         if variables:
             yield replace(setting, default=" or ".join(f"${name}" for name in variables))

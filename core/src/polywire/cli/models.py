@@ -46,7 +46,8 @@ def models(
             terminal.write(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False) + "\n")
             return
         if not found:
-            terminal.note("The settings name no models; provider:model works without a table.", "yellow")
+            said = factory.settings.looked_for or f"{factory.settings.label} names no models."
+            terminal.note(f"{said} provider:model works without a table.", "yellow")
             return
         rows = [
             (

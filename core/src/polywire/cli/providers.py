@@ -54,6 +54,8 @@ def _show_all(terminal: Terminal, found: list[InstalledProvider]) -> None:
         _heading(terminal, each)
         for line in _setting_lines(each.settings):
             terminal.line(line)
+        if each.refused:
+            terminal.line(f"    not: {', '.join(each.refused)}", "dim")
         terminal.line()
     terminal.line("Every provider also takes:", "bold")
     for line in _setting_lines(common_settings()):
@@ -91,5 +93,6 @@ def _show_one(terminal: Terminal, each: InstalledProvider) -> None:
     rows = [
         (setting.name, setting.type, setting.default, setting.description)
         for setting in (*each.settings, *(one for one in common_settings(deep=True) if one.name not in own))
+        if setting.name.partition(".")[0] not in each.refused
     ]
     terminal.table(("setting", "type", "default", "what it is"), rows, ("cyan", "", "", "dim"))

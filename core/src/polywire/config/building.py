@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from polywire.config.checks import split_name
+from polywire.config.checks import missing_model, split_name
 from polywire.config.connections import CheckedTable, Connection, check_table, missing_lines, typed_or_raise
 from polywire.config.policies import make_limits
 from polywire.config.problems import problems_of, raise_problems
 from polywire.config.references import Expansion, Path, expand
 from polywire.config.rules import Rules
 from polywire.config.schema import ModelSettings
-from polywire.errors import SettingsError, UnknownProvider, did_you_mean
+from polywire.errors import PluginError, SettingsError, UnknownProvider, did_you_mean
 from polywire.plugins.context import BuildContext, make_transport
 from polywire.requests import ChatRequestParameters
 
 if TYPE_CHECKING:
     from polywire.config.settings import Reading, Settings
     from polywire.plugins.connections import ProviderSettings
+    from polywire.plugins.provider import Provider
     from polywire.plugins.registry import Registry
     from polywire.policy import Runtime
     from polywire.transport.streams import HttpTransport
@@ -33,6 +35,10 @@ _BUILDERS = {
     "image": "build_image",
     "speech": "build_speech",
 }
+
+
+_FEW_PROVIDERS = 8
+"""So many are named in an error about a model; more would bury what it says."""
 
 
 class ModelBuilder:
@@ -71,6 +77,7 @@ class ModelBuilder:
             msg = f"{name!r} is {article} {table.kind} model; use factory.{method}({name!r})"
             raise SettingsError(msg)
         connection = self.connection(connection_name)
+        self._require_model(name, table, connection.provider, defaults)
         connection.require_key(self._reading.environ, self._reading.places)
         build = getattr(connection.provider, _BUILDERS[kind])
         if build is None:
@@ -90,7 +97,40 @@ class ModelBuilder:
             clock=self._clock,
             dimensions=None if table is None else table.dimensions,
         )
-        return build(context), rules, connection
+        refused: SettingsError | None = None
+        try:
+            return build(context), rules, connection
+        except SettingsError as error:
+            if type(error) is not SettingsError:
+                raise
+            refused = error
+        raise SettingsError(self._placed(str(refused), name, connection)) from refused.__cause__
+
+    def _require_model(
+        self, name: str, table: ModelSettings | None, provider: Provider, defaults: ChatRequestParameters
+    ) -> None:
+        if table is not None and provider.requires_model and defaults.model is None:
+            msg = f"{self._reading.places.where(('models', name, 'model'))}: {missing_model(provider)}"
+            raise SettingsError(msg)
+
+    def _placed(self, message: str, name: str, connection: Connection) -> str:
+        """Put the place before what a plugin says of its settings, where it names a key, or none."""
+        places = self._reading.places
+        message = re.sub(r"^\[providers\.[^\]]+\]:?\s*", "", message)
+        if message.startswith((places.label, "environment variable ", "the environment variable ")):
+            return message
+        named = re.match(r"(?:the setting ')?(\w+)'?(?::\s*|\s+(?=\S))", message)
+        key = named[1] if named is not None else ""
+        path: Path
+        if key in type(connection.settings).model_fields:
+            path = ("providers", connection.name, key)
+        elif name in self.settings.models and key in ModelSettings.model_fields:
+            path = ("models", name, key)
+        else:
+            path, key = (("models", name) if name in self.settings.models else ("providers", connection.name)), ""
+        if key and named is not None and message.startswith(key):
+            message = message[named.end() :]
+        return f"{places.where(path)}: {message}"
 
     def resolve(self, name: str) -> tuple[ModelSettings | None, str, ChatRequestParameters]:
         """Return a model's table, its connection's name and its parameters."""
@@ -105,11 +145,11 @@ class ModelBuilder:
             if provider not in self.settings.providers and provider not in self.registry:
                 raise UnknownProvider(self._unknown_provider(provider))
             if not model:
-                msg = f"{name!r} names no model: write it as {provider}:model. {self._known()}"
+                msg = f"{name!r} names no model{self._written_as(provider)}. {self._known()}"
                 raise SettingsError(msg)
             return None, provider, ChatRequestParameters(model=model)
         if name in self.registry or name in self.settings.providers:
-            msg = f"{name!r} is a provider, not a model: write it as {name}:model. {self._known()}"
+            msg = f"{name!r} is a provider, not a model{self._written_as(name)}. {self._known()}"
             raise UnknownProvider(msg)
         what = f"there is no model {name!r}" if name.strip(" :") else f"{name!r} names neither provider nor model"
         near = did_you_mean(name, self.settings.models) if name.strip(" :") else ""
@@ -117,10 +157,27 @@ class ModelBuilder:
         msg = f"{what}{hint} {self._known()}"
         raise UnknownProvider(msg)
 
+    def _written_as(self, connection: str) -> str:
+        """Say how a model of a connection is written without a table: a name that works, where there is one."""
+        table = self._reading.raw.get("providers", {}).get(connection, {})
+        try:
+            example = self.registry.provider(str(table.get("plugin", connection))).default_model
+        except (PluginError, UnknownProvider):
+            example = None
+        return f": write it as {connection}:{example or 'model'}"
+
     def _known(self) -> str:
         """Say what can be asked for."""
+        providers = self.registry.names()
+        listed = (
+            self.registry.listed()
+            if len(providers) <= _FEW_PROVIDERS
+            else f"`polywire providers` shows the {len(providers)} providers"
+        )
+        if not self.settings.models and self.settings.looked_for:
+            return f"{self.settings.looked_for} Without a table: provider:model. {listed}"
         models = ", ".join(self.settings.models) or "none"
-        return f"Models in {self.settings.label}: {models}; without a table: provider:model. {self.registry.listed()}"
+        return f"Models in {self.settings.label}: {models}; without a table: provider:model. {listed}"
 
     def _unknown_provider(self, provider: str) -> str:
         tables = [each for each in self.settings.providers if each not in self.registry]
@@ -160,15 +217,15 @@ class ModelBuilder:
         settings = typed_or_raise(checked, reading.environ, reading.places)
         if checked.settings is not None and settings.api_key is None and provider.variables.get("api_key"):
             # The usual variable may have been set since.
-            settings = typed_or_raise(
-                check_table(name, provider, raw, reading.environ, reading.places), reading.environ, reading.places
-            )
+            checked = check_table(name, provider, raw, reading.environ, reading.places)
+            settings = typed_or_raise(checked, reading.environ, reading.places)
         limits = settings.limits or self.settings.defaults.limits
         connection = Connection(
             name,
             plugin,
             provider,
             settings,
+            withheld=checked.withheld,
             make_transport=self._make_transport,
             make_limits=lambda each: make_limits(limits, name=each, clock=self.runtime.now),
         )

@@ -15,9 +15,10 @@ from polywire.plugins.connections import LimitSettings
 
 if TYPE_CHECKING:
     from polywire.config.settings import Reading
+    from polywire.plugins.provider import Provider
     from polywire.plugins.registry import Registry
 
-__all__ = ["Checks", "split_name"]
+__all__ = ["Checks", "missing_model", "split_name"]
 
 _NAME = re.compile(r"[a-z0-9_-]+")
 
@@ -26,6 +27,11 @@ def split_name(name: str) -> tuple[str, str]:
     """Return `provider:model` in two, at the first colon; a name without one has an empty second part."""
     provider, _, model = name.partition(":")
     return provider.strip(), model.strip()
+
+
+def missing_model(provider: Provider) -> str:
+    """Say that a model's table lacks the key `model`."""
+    return f"is missing: the id that {provider.name!r} has for the model"
 
 
 class Checks:
@@ -119,6 +125,7 @@ class Checks:
                 )
             elif isinstance(provider, str):
                 self._check_provider_name((*base, "provider"), provider)
+                self._check_model_id(base, table, provider)
         fallback = table.get("fallback")
         names = [fallback] if isinstance(fallback, str) else fallback if isinstance(fallback, (list, tuple)) else ()
         words = [word.strip() for each in names if isinstance(each, str) for word in each.split(",") if word.strip()]
@@ -131,6 +138,18 @@ class Checks:
                 self._tell((*base, "fallback_on"), "has no effect without fallback")
             if table.get("circuit_breaker") and not any(name in _words(each) for each in self._models.values()):
                 self._tell((*base, "circuit_breaker"), "has no effect without fallback")
+
+    def _check_model_id(self, base: Path, table: Mapping[str, Any], connection: str) -> None:
+        """Tell of a table that names no model, where the provider has to be told one."""
+        if table.get("model") is not None or self._left_out((*base, "model")):
+            return
+        plugin = self._providers.get(connection, {}).get("plugin", connection)
+        try:
+            provider = self._registry.provider(plugin) if isinstance(plugin, str) else None
+        except (PluginError, UnknownProvider):
+            return  # told, or recorded, elsewhere
+        if provider is not None and provider.requires_model:
+            self._tell((*base, "model"), missing_model(provider))
 
     def _check_provider_name(self, path: Path, provider: str) -> None:
         if provider in self._providers or provider in self._registry:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from polywire.config.places import Places
 from polywire.config.problems import problems_of, raise_problems
 from polywire.config.references import Expansion, Path, expand
 from polywire.config.secrets import reveal
 from polywire.errors import SettingsError
+from polywire.plugins.addresses import host_of, is_loopback, is_own_address
 
 if TYPE_CHECKING:
     from polywire.plugins.connections import ProviderSettings
@@ -31,16 +32,23 @@ class CheckedTable:
         settings: the typed table; `None` where a required key needs a variable that is not set.
         missing: the variables that are not set, by place. An error only for the one who uses the connection.
         problems: mistakes, with their places.
+        withheld: secrets in usual variables that are not sent because the address is not the provider's own: what to
+            say about them. An error only for the one who uses the connection.
     """
 
-    __slots__ = ("missing", "problems", "settings")
+    __slots__ = ("missing", "problems", "settings", "withheld")
 
     def __init__(
-        self, settings: ProviderSettings | None, missing: dict[Path, str], problems: list[tuple[Path, str]]
+        self,
+        settings: ProviderSettings | None,
+        missing: dict[Path, str],
+        problems: list[tuple[Path, str]],
+        withheld: list[str],
     ) -> None:
         self.settings = settings
         self.missing = missing
         self.problems = problems
+        self.withheld = withheld
 
 
 def check_table(
@@ -60,13 +68,7 @@ def check_table(
     expansion = Expansion()
     table = dict(expand(raw, environ, expansion, base))
     table.pop("plugin", None)
-    for key, variables in provider.variables.items():
-        if _is_blank(table.get(key)) and (*base, key) not in expansion.missing:
-            found = next((value for each in variables if (value := environ.get(each, "").strip())), None)
-            if found is not None:
-                table[key] = found
-            else:
-                table.pop(key, None)
+    withheld = _take_usual_variables(table, provider, environ, places, base, expansion)
     problems: list[tuple[Path, str]] = [
         (path, f"{places.where(path)}: {message}") for path, message in expansion.malformed.items()
     ]
@@ -83,7 +85,61 @@ def check_table(
             for path, line in problems_of(error, provider.settings, table, places, base)
             if not any(place[: len(path)] == path for place in left_out)
         ]
-    return CheckedTable(settings, expansion.missing, problems)
+    return CheckedTable(settings, expansion.missing, problems, withheld)
+
+
+def _take_usual_variables(
+    table: dict[str, Any],
+    provider: Provider,
+    environ: Mapping[str, str],
+    places: Places,
+    base: Path,
+    expansion: Expansion,
+) -> list[str]:
+    """
+    Put what the provider's usual variables hold where the table leaves a setting out; return what is to be said.
+
+    A secret is meant for the provider's own service: it does not go along to another address that the table, or another
+    variable, names. A server on this machine mostly asks for none, so there nothing is said.
+    """
+    withheld: list[str] = []
+    # The address first: it decides about secrets.
+    for key, variables in sorted(provider.variables.items(), key=lambda each: each[0] != "base_url"):
+        if not _is_blank(table.get(key)) or (*base, key) in expansion.missing:
+            continue
+        named = key in table
+        table.pop(key, None)
+        found = next((each for each in variables if environ.get(each, "").strip()), None)
+        if found is None:
+            continue
+        address = reveal(table.get("base_url"))
+        if (
+            _is_secret(provider.settings, key)
+            and isinstance(address, str)
+            and address.strip()
+            and not is_own_address(address, provider.own_addresses)
+        ):
+            if not named and not is_loopback(address):
+                withheld.append(
+                    f"{places.where((*base, key))}: is missing: {found} is meant for {provider.name!r} itself and does"
+                    f' not go to {host_of(address)} unless the table says so: {key} = "${{{found}}}", or {key} = ""'
+                    " to send none"
+                )
+            continue
+        table[key] = environ[found].strip()
+        places.variables.setdefault((*base, key), found)
+    given = any(_is_secret(provider.settings, key) and not _is_blank(table.get(key)) for key in provider.variables)
+    return [] if given else withheld
+
+
+def _is_secret(settings: type[ProviderSettings], key: str) -> bool:
+    """Whether a setting is declared as a `SecretStr`."""
+    field = settings.model_fields.get(key)
+    return key == "api_key" or (field is not None and _mentions_secret(field.annotation))
+
+
+def _mentions_secret(annotation: Any) -> bool:
+    return annotation is SecretStr or any(_mentions_secret(each) for each in get_args(annotation))
 
 
 def _is_blank(value: Any) -> bool:
@@ -108,6 +164,7 @@ class Connection:
         plugin: the name by which the plugin knows it.
         provider: what the plugin declares.
         settings: its table.
+        withheld: what to say about secrets that are not sent to this address.
     """
 
     def __init__(
@@ -117,6 +174,7 @@ class Connection:
         provider: Provider,
         settings: ProviderSettings,
         *,
+        withheld: Sequence[str] = (),
         make_transport: Callable[[str, ProviderSettings], HttpTransport],
         make_limits: Callable[[str], LimitPolicy],
     ) -> None:
@@ -124,6 +182,7 @@ class Connection:
         self.plugin = plugin
         self.provider = provider
         self.settings = settings
+        self.withheld = tuple(withheld)
         self._make_transport = make_transport
         self._make_limits = make_limits
         self._lock = threading.Lock()
@@ -172,6 +231,7 @@ class Connection:
         Raises:
             SettingsError: there is none; the message names the usual variable.
         """
+        raise_problems(self.withheld)
         if self.settings.api_key or not self.provider.needs_key(self.settings):
             return
         variables = self.provider.variables.get("api_key", ())
@@ -179,7 +239,7 @@ class Connection:
         usual = f": the environment variable {states}" if variables else ""
         msg = (
             f"the provider {self.name!r} has no key{usual}; set it, or api_key in [providers.{self.name}] of"
-            f" {places.label}"
+            f" {places.label}; models of other connections do not need it"
         )
         raise SettingsError(msg)
 

@@ -219,7 +219,9 @@ class LlmFactory:
             return names[0]
         where = self.settings.label
         if not names:
-            msg = f"{where} names no {kind} model; ask for one as provider:model"
+            looked_for = self.settings.looked_for
+            msg = f"{looked_for} " if looked_for else f"{where} names no {kind} model. "
+            msg += "Without a table, a model is asked for as provider:model"
             raise SettingsError(msg)
         hint = "set default_model, or " if kind == "chat" else ""
         msg = f"{where} names several {kind} models; {hint}ask for one of {', '.join(names)}"

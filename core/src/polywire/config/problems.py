@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from polywire.config.places import Places
 from polywire.config.references import Path
-from polywire.config.secrets import scrub, secret_texts
+from polywire.config.secrets import reveal, scrub, secret_texts
 from polywire.errors import SettingsError, did_you_mean
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _message(error: Any, path: Path, document: Any) -> str:
     if kind in ("literal_error", "enum"):
         expected = str((error.get("ctx") or {}).get("expected", ""))
         words = [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
-        value = _value(path, document)
+        value = reveal(_value(path, document))
         near = did_you_mean(value, words) if isinstance(value, str) else ""
         return f"must be {expected}{near if near.startswith('; did you mean') else ''}"
     text = str(error["msg"])

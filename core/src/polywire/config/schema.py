@@ -55,7 +55,7 @@ def _one_text(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-Number = Annotated[float, BeforeValidator(_no_boolean)]
+Number = Annotated[float, BeforeValidator(_no_boolean), Field(allow_inf_nan=False)]
 WholeNumber = Annotated[int, BeforeValidator(_no_boolean)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_one_or_several)]
 
@@ -100,18 +100,30 @@ class ModelSettings(CallRules):
 
     provider: str = Field(default="", description="the connection: a table of [providers], or an installed provider")
     model: str | None = Field(default=None, description="the provider's id for it", min_length=1)
-    kind: ModelKind = "chat"
+    kind: ModelKind = Field(default="chat", description="what it makes: answers, vectors, pictures or speech")
 
-    temperature: Number | None = None
-    top_p: Number | None = None
-    max_tokens: Annotated[WholeNumber, Field(ge=1)] | None = None
-    stop_sequences: Annotated[tuple[str, ...], BeforeValidator(_one_text)] | None = None
-    seed: WholeNumber | None = None
-    presence_penalty: Number | None = None
-    frequency_penalty: Number | None = None
-    tool_choice: Literal["auto", "required", "none"] | None = None
-    parallel_tool_calls: bool | None = None
-    response_format: Literal["text", "json"] | None = None
+    temperature: Annotated[Number, Field(ge=0)] | None = Field(
+        default=None, description="how much is left to chance; 0 is the likeliest word each time"
+    )
+    top_p: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        default=None, description="choose among the likeliest words that make up this part of the probability"
+    )
+    max_tokens: Annotated[WholeNumber, Field(ge=1)] | None = Field(
+        default=None, description="the longest answer, in tokens; thinking included where the provider counts it"
+    )
+    stop_sequences: Annotated[tuple[str, ...], BeforeValidator(_one_text)] | None = Field(
+        default=None, description="texts that end the answer"
+    )
+    seed: WholeNumber | None = Field(default=None, description="the same seed: the same answer, as far as it goes")
+    presence_penalty: Number | None = Field(default=None, description="above 0: fewer words that were said before")
+    frequency_penalty: Number | None = Field(default=None, description="above 0: fewer words that were said often")
+    tool_choice: Literal["auto", "required", "none"] | None = Field(
+        default=None, description="whether tools may, must or must not be called"
+    )
+    parallel_tool_calls: bool | None = Field(default=None, description="whether one answer may call several tools")
+    response_format: Literal["text", "json"] | None = Field(
+        default=None, description="plain text, or any JSON; a schema belongs to the call"
+    )
     reasoning: StrictBool | int | str | dict[str, Any] | None = Field(
         default=None,
         description='an effort ("low"), a budget in tokens, false for none, or {effort, budget_tokens, visible}',

@@ -17,7 +17,7 @@ from polywire.config.problems import InvalidSettings, problems_of, raise_problem
 from polywire.config.references import Expansion, Path, expand
 from polywire.config.schema import DefaultSettings, ModelSettings, Words
 from polywire.config.secrets import hide_untyped
-from polywire.config.sources import EnvironmentLayer, find_file, merge_layers, read_file
+from polywire.config.sources import DEFAULT_FILE, FILE_VARIABLE, EnvironmentLayer, find_file, merge_layers, read_file
 from polywire.errors import SettingsError, did_you_mean
 
 __all__ = ["Reading", "Settings", "read_settings"]
@@ -38,6 +38,7 @@ class Reading(msgspec.Struct, kw_only=True):
         expansion: what came of the references.
         problems: mistakes so far, with their places.
         settings: the result, where there were no mistakes.
+        looked_for: where a file was looked for, as a sentence, when none was given and none was found; else empty.
     """
 
     document: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -50,6 +51,7 @@ class Reading(msgspec.Struct, kw_only=True):
     expansion: Expansion = msgspec.field(default_factory=Expansion)
     problems: list[tuple[Path, str]] = msgspec.field(default_factory=list)
     settings: Settings | None = None
+    looked_for: str = ""
 
     def __repr__(self) -> str:
         # Not the environment, which holds every key there is.
@@ -176,6 +178,11 @@ class Settings(BaseModel):
         """The file's name, or `"settings"`."""
         return self._reading.places.label
 
+    @property
+    def looked_for(self) -> str:
+        """Where a settings file was looked for, as a sentence, when none was given and none was found; else empty."""
+        return self._reading.looked_for
+
     def __repr__(self) -> str:
         # Names alone: no value, so no key.
         return (
@@ -244,7 +251,11 @@ def _reading_of(source: Any, environ: Mapping[str, str]) -> Reading:
         msg = f"settings must be a path, a mapping, Settings or None, not {type(source).__name__}"
         raise TypeError(msg)
     if path is None:
-        return Reading(environ=environ, layered=True, places=Places("settings"))
+        looked_for = (
+            f"No settings file was found: there is no {FilePath(DEFAULT_FILE).absolute()}, and the environment variable"
+            f" {FILE_VARIABLE} is not set."
+        )
+        return Reading(environ=environ, layered=True, places=Places("settings"), looked_for=looked_for)
     return Reading(document=read_file(path), environ=environ, layered=True, places=Places(str(path)))
 
 

@@ -12,13 +12,14 @@ from polywire.config.places import leaves
 from polywire.config.references import Path
 from polywire.errors import SettingsError, did_you_mean
 
-__all__ = ["FILE_VARIABLE", "PREFIX", "EnvironmentLayer", "find_file", "merge_layers", "read_file"]
+__all__ = ["DEFAULT_FILE", "FILE_VARIABLE", "PREFIX", "EnvironmentLayer", "find_file", "merge_layers", "read_file"]
 
 PREFIX = "POLYWIRE__"
 """What the environment variables that lie over the file begin with."""
 FILE_VARIABLE = "POLYWIRE_SETTINGS"
 """The environment variable that names the settings file."""
 DEFAULT_FILE = "settings.toml"
+"""The settings file where the variable names none, in the folder that the program runs in."""
 _TABLES_BY_NAME = ("models", "providers", "extension_settings")
 _FREE_TABLES = frozenset({"custom_parameters", "profile", "extension_settings", "headers"})
 """Tables whose keys are the caller's own, so that nothing tells of which type a value is."""

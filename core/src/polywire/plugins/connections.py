@@ -6,10 +6,20 @@ Plugins subclass `ProviderSettings` and add their own keys; an unknown key is an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 from polywire.plugins.durations import Duration
 from polywire.profiles import Profile
@@ -53,8 +63,10 @@ class RetrySettings(SettingsTable):
 class LimitSettings(SettingsTable):
     """How much may be asked of a connection at once and in a minute."""
 
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
+    requests_per_minute: int | None = Field(default=None, ge=1, description="requests that may begin in a minute")
+    tokens_per_minute: int | None = Field(
+        default=None, ge=1, description="tokens of prompts and answers together in a minute"
+    )
     concurrency: int | None = Field(default=None, ge=1, description="calls at the same time")
     burst: int | None = Field(
         default=None, ge=1, description="requests that may go at once after a rest; else a minute's worth"
@@ -110,8 +122,12 @@ class TimeoutSettings(SettingsTable):
 class CallRules(SettingsTable):
     """What may stand in a model's table, in its connection's and in `[defaults]`; the nearer one wins, key by key."""
 
-    retry: RetrySettings | None = None
-    circuit_breaker: CircuitBreakerSettings | None = None
+    retry: RetrySettings | None = Field(
+        default=None, description="repeat a call that may succeed later; left out: a call is made once"
+    )
+    circuit_breaker: CircuitBreakerSettings | None = Field(
+        default=None, description="with fallbacks: skip a model that keeps failing"
+    )
     deadline: Duration | None = Field(default=None, description="for the whole call, retries and fallbacks included")
     first_event: Duration | None = Field(default=None, description="to the first content of a stream")
     between_events: Duration | None = Field(default=None, description="between two pieces of content")
@@ -121,7 +137,9 @@ class CallRules(SettingsTable):
     unsupported: Literal["notice", "error"] | None = Field(
         default=None, description="what to do about a parameter that the provider does not take"
     )
-    timeouts: Annotated[TimeoutSettings, BeforeValidator(_one_timeout)] | None = None
+    timeouts: Annotated[TimeoutSettings, BeforeValidator(_one_timeout)] | None = Field(
+        default=None, description="limits of the transport: a table, or one duration for all four; 0 is no limit"
+    )
 
 
 def _blank_is_unset(value: Any) -> Any:
@@ -148,11 +166,16 @@ class ProviderSettings(CallRules):
     """
     The table `[providers.NAME]`: one connection.
 
-    Subclasses add a provider's own keys; secrets among them are `SecretStr`.
+    Subclasses add a provider's own keys; secrets among them are `SecretStr`. One that has no use for some of the keys
+    here names them in `refused_settings`, with the reason: in a table they are mistakes, and `polywire providers` does
+    not show them.
     """
 
+    refused_settings: ClassVar[Mapping[str, str]] = {}
+
     api_key: Annotated[SecretStr | None, BeforeValidator(_blank_is_unset)] = Field(
-        default=None, description="the key; left out: the provider's usual environment variable"
+        default=None,
+        description="the key; left out: the provider's usual environment variable, at the provider's own addresses",
     )
     base_url: str | None = Field(default=None, description="the service's address, where it is not the usual one")
     headers: dict[str, SecretStr] = Field(default_factory=dict, description="sent with every request")
@@ -162,17 +185,58 @@ class ProviderSettings(CallRules):
         default=None, description="a client certificate: its path, or those of it and its key"
     )
     trust_env: bool = Field(default=True, description="look at the environment for proxies and certificates")
-    follow_redirects: bool = False
-    max_connections: int | None = Field(default=None, ge=1)
-    limits: LimitSettings | None = None
+    follow_redirects: bool = Field(default=False, description="follow redirects; else one is an error")
+    max_connections: int | None = Field(default=None, ge=1, description="connections that may be open at once")
+    limits: LimitSettings | None = Field(
+        default=None, description="how much may be asked at once and in a minute, by all models of the connection"
+    )
     profile: Annotated[dict[str, Any], AfterValidator(check_profile)] = Field(
         default_factory=dict, description="changes to what is known of the models here"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_refused(cls, values: Any) -> Any:
+        found = [key for key in cls.refused_settings if isinstance(values, Mapping) and key in values]
+        if found:
+            from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+
+            # As errors of the keys, so that each is told at its place.
+            raise ValidationError.from_exception_data(
+                cls.__name__,
+                [
+                    InitErrorDetails(
+                        type=PydanticCustomError("refused_setting", "{reason}", {"reason": cls.refused_settings[key]}),
+                        loc=(key,),
+                        input=None,
+                    )
+                    for key in found
+                ],
+                hide_input=True,
+            )
+        return values
+
+    @field_validator("base_url", check_fields=False)
+    @classmethod
+    def _check_base_url(cls, address: Any) -> Any:
+        if isinstance(address, str) and address.strip() and not _is_http_address(address):
+            msg = "must be an address that begins with http:// or https://"
+            raise ValueError(msg)
+        return address
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         """Show an address without what may be secret in it."""
         for name, value in super().__repr_args__():
             yield name, _public_address(value) if name == "base_url" and isinstance(value, str) else value
+
+
+def _is_http_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(host)
 
 
 def _public_address(address: str) -> str:

@@ -40,12 +40,18 @@ class Provider(msgspec.Struct, frozen=True):
         profiles: the provider's profile table, or a function without arguments that returns it, for tools that show
             what is known of a model.
         variables: for a setting's name, the environment variables that are its usual home: the first that is not
-            blank counts where the table leaves the setting out. `{"api_key": ("ACME_API_KEY",)}`.
+            blank counts where the table leaves the setting out. `{"api_key": ("ACME_API_KEY",)}`. A secret among them
+            is used with the usual address and with `own_addresses` only.
         requires_key: whether a model cannot be built without `api_key`; a function of the settings where it depends on
             them. `None`: a key is required where `variables` name one for it and the table has no `base_url` of its own
             (a local server seldom asks for a key).
         extra: the extra of the plugin's distribution that `build_chat` needs, for the install command in errors.
         contract: the version of the contract that the plugin was written for.
+        own_addresses: where secrets of `variables` may go when the table has a `base_url`: addresses with scheme and
+            host, subdomains included (`https://api.acme.example`), or what ends alike (`https://*-api.acme.example`).
+            With any other `base_url` the table must name the secret itself.
+        requires_model: whether a table without `model` is a mistake: its requests have to name one.
+        default_model: the name of the model that `build_chat` makes where none is named, if there is one.
     """
 
     name: str
@@ -61,6 +67,9 @@ class Provider(msgspec.Struct, frozen=True):
     requires_key: bool | Callable[[Any], bool] | None = None
     extra: str | None = None
     contract: int = CONTRACT_VERSION
+    own_addresses: tuple[str, ...] = ()
+    requires_model: bool = False
+    default_model: str | None = None
 
     def offered_wires(self) -> tuple[Wire, ...]:
         """Return the dialects, making them if need be."""

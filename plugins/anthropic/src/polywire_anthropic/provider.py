@@ -74,6 +74,8 @@ PROVIDER = Provider(
         "base_url": ("ANTHROPIC_BASE_URL",),
     },
     requires_key=_requires_key,
+    own_addresses=(DEFAULT_BASE_URL,),
+    requires_model=True,
 )
 
 

@@ -83,6 +83,8 @@ PROVIDER = Provider(
     # In this order, as the vendor's own SDK reads them.
     variables={"api_key": ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "base_url": ("GOOGLE_GEMINI_BASE_URL",)},
     requires_key=_requires_key,
+    own_addresses=(DEFAULT_BASE_URL, f"https://{_VERTEX_HOST}", f"https://*-{_VERTEX_HOST}"),
+    requires_model=True,
 )
 
 

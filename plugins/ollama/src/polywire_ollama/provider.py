@@ -57,6 +57,8 @@ PROVIDER = Provider(
     variables={"api_key": ("OLLAMA_API_KEY",), "base_url": ("OLLAMA_HOST",)},
     # A server on this machine asks for none; the cloud says so itself.
     requires_key=False,
+    own_addresses=(DEFAULT_BASE_URL, "https://ollama.com"),
+    requires_model=True,
 )
 
 

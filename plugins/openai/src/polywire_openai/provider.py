@@ -31,7 +31,8 @@ class OpenAISettings(ProviderSettings):
     """
     The table of an OpenAI connection, or of any endpoint that speaks Chat Completions.
 
-    Without `api_key`, and with a `base_url` of another service, requests carry no `Authorization` header at all.
+    Without `api_key`, and with a `base_url` of another service, requests carry no `Authorization` header at all: the usual
+    variable's key is not theirs.
     """
 
     organization: str | None = Field(None, description="the OpenAI-Organization header")
@@ -150,6 +151,8 @@ def _provider(name: str, summary: str, profiles: ProfileTable | Callable[[], Pro
             "project": ("OPENAI_PROJECT_ID",),
         },
         requires_key=_requires_key,
+        own_addresses=(DEFAULT_BASE_URL,),
+        requires_model=True,
     )
 
 
