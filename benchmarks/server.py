@@ -20,6 +20,7 @@ from itertools import cycle, islice
 from typing import Any
 
 import msgspec
+from wire_answers import WIRES
 
 encode = msgspec.json.encode
 WORDS = ("A ", "wire ", "format ", "is ", "how ", "data ", "travels, ", "and ", "so ", "on, ")
@@ -136,19 +137,33 @@ def chunked(data: bytes) -> bytes:
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
+def pieces(data: bytes) -> bytes:
+    """Cut as a busy network does: pieces of a few kilobytes, at no border of the events."""
+    return b"".join(chunked(data[start : start + 4096]) for start in range(0, len(data), 4096)) + b"0\r\n\r\n"
+
+
+def whole(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+
+@lru_cache(maxsize=32)
+def other_answer(kind: str, end: str) -> bytes:
+    """The answer on one of the wires of `wire_answers`."""
+    if kind == "plain":
+        return whole(WIRES[end](None))
+    return STREAM_HEAD + pieces(WIRES[end](islice(cycle(WORDS), int(kind.removeprefix("stream-")))))
+
+
 @lru_cache(maxsize=128)
 def answer(kind: str, anthropic: bool, call: int | None = None) -> bytes:
     """The whole answer to a request, as bytes; for `hold` only its beginning."""
     if kind == "plain":
         body = anthropic_answer(call) if anthropic else openai_answer(call)
-        return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+        return whole(body)
     frames = anthropic_stream if anthropic else openai_stream
     if kind == "hold":
         return STREAM_HEAD + chunked(b"".join(frames(1)[: 3 if anthropic else 2]))
-    data = b"".join(frames(int(kind.removeprefix("stream-"))))
-    # Cut as a busy network does: pieces of a few kilobytes, at no border of the events.
-    pieces = [chunked(data[start : start + 4096]) for start in range(0, len(data), 4096)]
-    return STREAM_HEAD + b"".join(pieces) + b"0\r\n\r\n"
+    return STREAM_HEAD + pieces(b"".join(frames(int(kind.removeprefix("stream-")))))
 
 
 class Connection(asyncio.Protocol):
@@ -179,6 +194,9 @@ class Connection(asyncio.Protocol):
                 results = rest[:length].count(b'"tool_result"' if anthropic else b'"tool_call_id"')
                 kind, call = "plain", results if results < int(kind.removeprefix("tools-")) else None
             assert self.transport is not None
+            if (end := next((end for end in WIRES if path.endswith(end)), None)) is not None:
+                self.transport.write(other_answer(kind, end))
+                continue
             self.transport.write(answer(kind, anthropic, call))
 
 
