@@ -128,3 +128,29 @@ def test_a_forked_child_has_a_watchdog_that_works() -> None:
         watchdog.schedule(watchdog.clock(), event.set)
         os._exit(0 if event.wait(5) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_cancelled_alarms_are_cleared_away_and_the_others_run() -> None:
+    clock = Clock()
+    watchdog = Watchdog(clock, start_thread=False)
+    ran: list[int] = []
+    for number in range(20):
+        watchdog.schedule(700.0 - number, lambda number=number: ran.append(number))  # type: ignore[misc]
+    for _ in range(5000):
+        watchdog.schedule(700.0, lambda: ran.append(-1)).cancel()
+
+    assert len(watchdog._alarms) < 300
+    clock.now = 700.0
+    watchdog.run_due()
+    assert ran == list(range(19, -1, -1))
+    assert watchdog.run_due() is None
+
+
+def test_cancelling_twice_counts_once() -> None:
+    watchdog = Watchdog(Clock(), start_thread=False)
+    for _ in range(300):
+        alarm = watchdog.schedule(700.0, lambda: None)
+    for _ in range(1000):
+        alarm.cancel()
+
+    assert len(watchdog._cancelled) == 1

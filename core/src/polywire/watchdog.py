@@ -12,24 +12,32 @@ import heapq
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from itertools import count
 
 __all__ = ["Alarm", "Watchdog", "shared_watchdog"]
 
+_FEW = 100
+"""So many cancelled alarms may lie about; beyond that they are cleared away once they are more than half, as asyncio does it."""
+
 
 class Alarm:
     """One scheduled callback."""
 
-    __slots__ = ("at", "callback")
+    __slots__ = ("_cancelled_alarms", "at", "callback")
 
-    def __init__(self, at: float, callback: Callable[[], object]) -> None:
+    def __init__(self, at: float, callback: Callable[[], object], cancelled_alarms: deque[None] | None = None) -> None:
         self.at = at
         self.callback: Callable[[], object] | None = callback
+        self._cancelled_alarms = cancelled_alarms
 
     def cancel(self) -> None:
-        """Forget the callback. Idempotent; a callback that runs at this moment runs to its end."""
-        self.callback = None
+        """Forget the callback. Idempotent; a callback that runs at this moment runs to its end. Safe in a finaliser."""
+        if self.callback is not None:
+            self.callback = None
+            if self._cancelled_alarms is not None:
+                self._cancelled_alarms.append(None)  # counts, without a lock
 
     @property
     def cancelled(self) -> bool:
@@ -58,6 +66,7 @@ class Watchdog:
         self._pid = os.getpid()
         self._changed = threading.Condition(threading.Lock())
         self._alarms: list[tuple[float, int, Alarm]] = []
+        self._cancelled: deque[None] = deque()
         self._thread: threading.Thread | None = None
         self._sleeping_until = float("inf")
 
@@ -65,8 +74,10 @@ class Watchdog:
         """Call `callback` once the clock shows `at`. Returns a handle to cancel it."""
         if self._pid != os.getpid():  # a forked child has neither the thread nor a lock that can be trusted
             self._begin()
-        alarm = Alarm(at, callback)
+        alarm = Alarm(at, callback, self._cancelled)
         with self._changed:
+            if len(self._cancelled) > _FEW and len(self._cancelled) * 2 > len(self._alarms):
+                self._clear_away()
             heapq.heappush(self._alarms, (at, next(self._order), alarm))
             if self._thread is None:
                 if self._start_thread:
@@ -75,6 +86,17 @@ class Watchdog:
             elif at < self._sleeping_until:
                 self._changed.notify()
         return alarm
+
+    def _clear_away(self) -> None:
+        """
+        Drop the alarms that were cancelled.
+
+        A limit of ten minutes is cancelled after a second, and would lie here for the rest of its time, with all that
+        its callback holds on to gone and the alarm itself not.
+        """
+        self._cancelled.clear()
+        self._alarms = [entry for entry in self._alarms if entry[2].callback is not None]
+        heapq.heapify(self._alarms)
 
     def run_due(self) -> float | None:
         """Run what is due, and return when the next is, or `None`."""
@@ -95,6 +117,8 @@ class Watchdog:
             if callback is not None:
                 alarm.callback = None
                 due.append(callback)
+            elif self._cancelled:
+                self._cancelled.pop()
         return None
 
     def _run(self) -> None:
