@@ -49,12 +49,12 @@ class Timeouts:
 
     def capped(self, seconds: float) -> Timeouts:
         """Return these with no limit longer than `seconds`, which is more than 0."""
-        return Timeouts(
-            *(
-                seconds if limit is None else min(limit, seconds)
-                for limit in (self.connect, self.read, self.write, self.pool)
-            )
-        )
+        # Made without checking the values again: they have been, and every limited call comes by here.
+        capped = object.__new__(Timeouts)
+        for name in ("connect", "read", "write", "pool"):
+            limit = getattr(self, name)
+            object.__setattr__(capped, name, seconds if limit is None or limit > seconds else limit)
+        return capped
 
 
 class HttpStream:
