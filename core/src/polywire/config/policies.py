@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,14 @@ _LIMIT_KEYS = {"burst": "request_burst", "estimate_tokens": "estimate"}
 
 
 class HistoryPolicy:
-    """Refuses a history that does not close before the call waits for anything."""
+    """
+    Refuses a history that does not close before the call waits for its turn at a limit.
+
+    A call that need not wait is left to the model, which looks at the history itself before it sends anything.
+    """
 
     def __call__(self, call: Call, proceed: Proceed) -> Plan:
-        check_history(call.request.messages, "strict")
+        call.before_waiting = partial(check_history, call.request.messages, "strict")
         return proceed(call)
 
     def __repr__(self) -> str:
@@ -64,7 +69,7 @@ def apply_policies(
 
     runtime = runtime or DEFAULT_RUNTIME
     policies: list[Policy] = []
-    if rules.history == "strict" and (limits or fallbacks):
+    if rules.history == "strict" and limits:
         policies.append(HistoryPolicy())
     policies += _deadline(rules)
     if fallbacks:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from polywire.errors import ModelTimeout
 from polywire.models import ChatModel
+from polywire.policy.estimate import estimate_tokens
 from polywire.requests import NO_OPTIONS, CallOptions, ChatRequest
 from polywire.responses import ChatResponse, Notice
 
@@ -81,10 +83,11 @@ class Call:
             and fallback.
         first_event: seconds from sending to the first content of a stream.
         between_events: seconds between two pieces of content.
+        before_waiting: called before the call waits for its turn at a limit; what it raises is the call's end.
         record: what the call and its fallbacks have in common.
     """
 
-    __slots__ = ("between_events", "deadline", "first_event", "model", "name", "observers", "record", "request", "runtime", "streaming")  # fmt: skip
+    __slots__ = ("before_waiting", "between_events", "deadline", "first_event", "model", "name", "observers", "record", "request", "runtime", "streaming")  # fmt: skip
 
     def __init__(
         self,
@@ -106,6 +109,7 @@ class Call:
         self.deadline: float | None = None
         self.first_event: float | None = None
         self.between_events: float | None = None
+        self.before_waiting: Callable[[], object] | None = None
         self.record = CallRecord() if record is None else record
         options = request.options
         if options is not NO_OPTIONS:
@@ -126,6 +130,7 @@ class Call:
             record=self.record,
         )
         child.deadline = self.deadline
+        child.before_waiting = self.before_waiting
         return child
 
     def limit_total(self, seconds: float) -> None:
@@ -168,14 +173,13 @@ class Call:
         left = self.remaining()
         if left is None and self.first_event is None and self.between_events is None:
             return self.request
-        return self._with_options(
-            CallOptions(
-                deadline=left,
-                first_event=self.first_event,
-                between_events=self.between_events,
-                tags=self.request.options.tags,
-            )
-        )
+        # Made without checking the values again, as below: they come from options and policies that have been checked.
+        options = object.__new__(CallOptions)
+        object.__setattr__(options, "deadline", left)
+        object.__setattr__(options, "first_event", self.first_event)
+        object.__setattr__(options, "between_events", self.between_events)
+        object.__setattr__(options, "tags", self.request.options.tags)
+        return self._with_options(options)
 
     def unlimited_request(self) -> ChatRequest:
         """Return the request without limits of time, for where they are kept from outside."""
@@ -201,8 +205,6 @@ class Call:
 
     def expected_tokens(self) -> int:
         """Guess what the call will cost, rather too much than too little."""
-        from polywire.policy.estimate import estimate_tokens
-
         return estimate_tokens(self.request, self.model.information.defaults)
 
     def notify(self, event: CallEvent) -> None:

@@ -100,6 +100,7 @@ class LimitPolicy:
         self.max_pause = positive_seconds("max_pause", max_pause, zero=True) or 0.0
         self.name = name
         self.estimate = estimate
+        self._counts = store is not None or any((requests_per_minute, tokens_per_minute, concurrency))
         requests = None if requests_per_minute is None else RateLimit("requests", requests_per_minute, request_burst)
         self._tokens = None if tokens_per_minute is None else RateLimit("tokens", tokens_per_minute, token_burst)
         self.limiter: Limiter
@@ -133,6 +134,21 @@ class LimitPolicy:
         self.limiter.close()
 
     def __call__(self, call: Call, proceed: Proceed) -> Plan:
+        if self._counts or not self.limiter.resting:  # type: ignore[attr-defined]  # without a store it is a MemoryLimiter
+            return self._limited(call, proceed)
+        return self._unlimited(call, proceed)
+
+    def _unlimited(self, call: Call, proceed: Proceed) -> Plan:
+        """Nothing is counted, so there is nothing to give back; only what the provider asks for is noted."""
+        attempts = call.record.attempts
+        try:
+            return (yield from proceed(call))
+        except ModelError as error:
+            if call.record.attempts != attempts:
+                self._keep_pause(error)
+            raise
+
+    def _limited(self, call: Call, proceed: Proceed) -> Plan:
         tokens = 0 if self._tokens is None else self._reckon(call)
         permit = self.limiter.try_acquire(tokens)
         if permit is None:
@@ -176,6 +192,8 @@ class LimitPolicy:
 
     def _turn(self, call: Call, tokens: int) -> Generator[Effect, Any, Permit]:
         """Wait for the call's turn."""
+        if call.before_waiting is not None:
+            call.before_waiting()
         limiter, now = self.limiter, call.runtime.now
         started = now()
         until = call.deadline
@@ -237,10 +255,14 @@ class LimitPolicy:
         if isinstance(error, ModelError):
             if error.partial is not None:
                 cost = error.partial.usage.total_tokens or 0
-            asked = asked_wait(error)
-            if sent and asked and error.retryable:
-                self.limiter.pause(asked)
+            if sent:
+                self._keep_pause(error)
         permit.release(cost, sent=sent and not isinstance(error, UnsupportedByModel))
+
+    def _keep_pause(self, error: ModelError) -> None:
+        asked = asked_wait(error)
+        if asked and error.retryable:
+            self.limiter.pause(asked)
 
 
 def _stream_ended(permit: Permit, reserved: int, end: StreamEnd) -> None:
