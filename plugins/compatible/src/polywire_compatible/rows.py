@@ -23,7 +23,8 @@ _DATE = "2026-12-02"
 
 
 # Servers leave thinking in the text where they have no parser for the model's form of it: wire/compat-vendors.md section 2.
-_ANY_ROW = {"think_tags": True, "quirks": {"think_tags_opening": "required"}}
+# Sealed and structured thinking is OpenRouter's own; elsewhere the field is unknown, and some refuse what they do not know.
+_ANY_ROW = {"think_tags": True, "quirks": {"think_tags_opening": "required", "reasoning_details": False}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +206,12 @@ _ROWS = (
             "audio_sources": _DATA,
             "video_sources": _DATA_AND_URL,
             "document_sources": _DATA_AND_URL,
-            "quirks": {"cache_mark": "cache_control", "allowed_tools": True, "undocumented": ()},
+            "quirks": {
+                "cache_mark": "cache_control",
+                "allowed_tools": True,
+                "undocumented": (),
+                "reasoning_details": True,
+            },
         },
         embeddings=Embeddings(
             source="openrouter 1.3.84 (operations/createembeddings); it states no limit, each route has its own",
@@ -360,7 +366,11 @@ _ROWS = (
             "stop_limit": 4,
             "reasoning_parameter": "include_reasoning",
             "image_sources": _DATA_AND_URL,
-            "quirks": {"undocumented": ("audio", "document", "video")},
+            # A field that it does not know is refused, on messages too.
+            "quirks": {"undocumented": ("audio", "document", "video"), "extra_fields": "none"},
+            "max_images": 5,
+            # Four megabytes of base64.
+            "max_media_bytes": 3 * 1024 * 1024,
         },
     ),
     Row(
@@ -374,6 +384,7 @@ _ROWS = (
             "reasoning_echo": "never",
             "image_sources": _DATA_AND_URL,
             "image_types": ("image/jpeg", "image/png"),
+            "max_media_bytes": 20 * 1024 * 1024,
             "quirks": {"undocumented": ("audio", "document", "video")},
         },
         rules=(
@@ -531,6 +542,8 @@ _ROWS = (
         name="openai-compatible",
         summary="any other endpoint that speaks Chat Completions; base_url says which",
         base_url=None,
+        # It may be a gateway to any of the others.
+        profile={"quirks": {"reasoning_details": True}},
         key_required=False,
         embeddings=Embeddings(source="OpenAI's API reference", max_inputs=2048, max_batch_bytes=600_000),
         source="OpenAI's API reference, and what such endpoints are known to differ in",

@@ -383,8 +383,11 @@ class MessageWriter:
             field = remembered
         details = [detail for each in thoughts for detail in own_extras(each.extras).get("reasoning_details", ())]
         text = "".join(each.text for each in thoughts)
-        if details:
+        if details and (self._as_read or profile.quirks.get("reasoning_details", True)):
             written["reasoning_details"] = details
+        elif details and not text:
+            self._withheld_thinking += 1
+            return []
         if field == IN_CONTENT:
             return [{**thinking_chunk(each.text), **thinking_seal(each)} for each in thoughts]
         if text or not details or profile.reasoning_echo_empty:

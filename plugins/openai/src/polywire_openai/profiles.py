@@ -24,6 +24,7 @@ The wire's own quirks, for the `quirks` of a profile:
     while_thinking       changes to the profile for a request that asks for thinking
     thinking_streams_only   in a plain call thinking is switched off: the endpoint refuses it there
     smallest_budget      for thinking, in tokens
+    reasoning_details    does the endpoint take sealed and structured thinking back? default true
     echo_as_read         does the endpoint take thinking back under any name? then under the one it came under
     user_after_tool      may the user speak right after a tool's result? else a word of the model's is put between;
                          default true
