@@ -40,7 +40,6 @@ No message, field or repr ever holds a key.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ __all__ = [
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the nearest known word, or the known words where none is near."""
+    from difflib import get_close_matches  # for mistakes alone
+
     words = sorted(known)
     # A word begun is nearer than a word of the same length: "stop" means "stop_sequences".
     begun = [each for each in words if len(word) >= 3 and each.startswith(word)]

@@ -6,7 +6,6 @@ One driver serves every kind of model behind HTTP; what a plan returns is its ow
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
@@ -116,6 +115,8 @@ class HttpDriver:
         return whole
 
     async def _asend(self, step: Send, limits: CallLimits | None) -> HttpResponse | HttpStream:
+        import asyncio
+
         if limits is None:
             answer = await self._transport.asend(step.request, stream=step.stream, timeouts=self._timeouts)
         else:
@@ -153,6 +154,8 @@ async def _aacquire(lock: threading.Lock, limits: CallLimits | None) -> Any:
     It is held while a token is fetched, which is seldom; looking again every few milliseconds blocks no loop and, when
     cancelled, leaves nothing behind.
     """
+    import asyncio
+
     while not lock.acquire(blocking=False):
         if limits is not None and (timeout := limits.expired()) is not None:
             raise timeout

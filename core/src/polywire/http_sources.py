@@ -17,7 +17,6 @@ How a stream ends:
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from polywire.codec import Framing
@@ -297,6 +296,8 @@ class AsyncHttpSource:
 
     async def aread(self) -> Sequence[StreamEvent]:
         """Return the next events; an empty sequence is the end."""
+        import asyncio
+
         reader = self._reader
         limits, take, chunks = reader.limits, reader.take, self._chunks
         if limits is not None:
@@ -329,6 +330,8 @@ class AsyncHttpSource:
 
     async def _drain(self) -> None:
         """Read what is left after the end mark, for a moment, so that the connection can be used again."""
+        import asyncio
+
         if self._closed:
             return
         left = _DRAIN_BYTES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
@@ -50,6 +49,8 @@ def read_file(path: FilePath) -> dict[str, Any]:
     Raises:
         SettingsError: it is not there, cannot be read, or is no TOML; the message gives line and column.
     """
+    import tomllib
+
     problem = None
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
@@ -209,4 +210,6 @@ def _value(text: str, *, free: bool) -> Any:
 
 
 def _toml(text: str) -> Any:
+    import tomllib
+
     return tomllib.loads(f"value = {text}")["value"]

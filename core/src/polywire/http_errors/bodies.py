@@ -7,7 +7,6 @@ codecs: objects nested or not, lists, bare strings, JSON inside a message, valid
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -107,6 +106,8 @@ def _looks_like_page(text: str) -> bool:
 
 
 def _text_of_page(text: str) -> str:
+    import html  # with its table of every entity, for error pages alone
+
     title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
     if title and title[1].strip():
         return html.unescape(title[1])

@@ -8,7 +8,6 @@ rides on it from here on.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,6 +90,8 @@ class Open:
         return call.ask(request)
 
     async def arun(self) -> ChatResponse | Opened:
+        import asyncio
+
         call = self.call
         left = call.remaining()
         call.record.attempts += 1
@@ -143,6 +144,8 @@ class _WholeAnswer:
 
 async def aclose_surely(source: AsyncEventSource) -> None:
     """Close, also when the task is cancelled in the middle of it."""
+    import asyncio
+
     try:
         await source.aclose()
     except asyncio.CancelledError:

@@ -12,7 +12,6 @@ calls the source's `abort()`. A sync source that keeps the limits itself, which 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +19,8 @@ from polywire.errors import ModelTimeout
 from polywire.events import CONTENT_EVENTS, StreamEvent
 
 if TYPE_CHECKING:
+    import asyncio
+
     from polywire.policy.calls import Call
     from polywire.policy.runtime import Handle
 
@@ -174,6 +175,8 @@ class AsyncWatch(_Limits):
 
     async def read(self, awaitable: Awaitable[ResultT]) -> ResultT:
         """Await once, within the limits."""
+        import asyncio
+
         try:
             self.begin()
         except BaseException:
@@ -204,6 +207,8 @@ class AsyncWatch(_Limits):
         return result
 
     def _arm(self, _now: float) -> None:
+        import asyncio
+
         self._armed = self._expires
         if self._handle is not None:
             self._handle.cancel()

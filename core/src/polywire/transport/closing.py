@@ -8,7 +8,6 @@ which a plain `Task.cancel()` passes by: cancelled in the middle, the connection
 
 from __future__ import annotations
 
-import asyncio
 import types
 from collections.abc import Coroutine, Generator
 from typing import Any
@@ -23,6 +22,8 @@ def uninterrupted(closing: Coroutine[Any, Any, None]) -> Generator[Any, None, No
 
     It takes no task of its own, which would cost as much as the closing itself.
     """
+    import asyncio
+
     cancelled: asyncio.CancelledError | None = None
     while True:
         try:
