@@ -62,6 +62,12 @@ def run(arguments: Sequence[str], cpu: int | None, environment: Mapping[str, str
     return done.stdout
 
 
+def work(python: str, side: str, cases: Sequence[str], base: str, cpu: int | None, **given: Any) -> list[float | None]:
+    """What `worker.py` measures of a side."""
+    printed = run([python, "worker.py", side, ",".join(cases), base], cpu, **given).split()[-len(cases) :]
+    return [None if each == "-" else float(each) for each in printed]
+
+
 def wall(arguments: Sequence[str], cpu: int | None, environment: Mapping[str, str] = os.environ) -> float:
     """Seconds from the start of a process to its end."""
     start = time.perf_counter()
@@ -84,18 +90,26 @@ def serving(cpu: int | None = None) -> Iterator[str]:
 
 
 def rounds(
-    number: int, cases: Iterable[str], sides: Iterable[str], one: Callable[[str, str], float | None], figures: Figures
+    number: int,
+    groups: Iterable[Sequence[str]],
+    sides: Iterable[str],
+    measure: Callable[[str, Sequence[str]], Sequence[float | None]],
+    figures: Figures,
 ) -> None:
-    """Measure every side of every case in turn, round after round, into `figures`; `None` is a side that has no such case."""
-    sides = tuple(sides)
-    for case in cases:
+    """
+    Measure every side of every case in turn, round after round, into `figures`.
+
+    The cases of a group are measured together, by one process of a side. `None` is a side that has no such case.
+    """
+    groups, sides = tuple(groups), tuple(sides)
+    for case in (case for group in groups for case in group):
         figures.setdefault(case, {}).update({side: [] for side in sides if side not in figures.get(case, {})})
     for at in range(number):
-        for case in cases:
+        for group in groups:
             for side in sides:
-                value = one(side, case)
-                if value is not None:
-                    figures[case][side].append(value)
+                for case, value in zip(group, measure(side, group), strict=True):
+                    if value is not None:
+                        figures[case][side].append(value)
         print(f"round {at + 1} of {number} done", file=sys.stderr, flush=True)
 
 

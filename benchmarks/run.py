@@ -15,7 +15,7 @@ import json
 import sys
 from pathlib import Path
 
-from harness import CASES, Figures, cores, put, rounds, run, serving, table, told, wall
+from harness import CASES, Figures, cores, put, rounds, serving, table, told, wall, work
 
 BARE = "pass"
 IMPORTS = {"reference": "import httpx", "reference-again": "import httpx", "polywire": "import polywire"}
@@ -40,8 +40,7 @@ def one(side: str, case: str, base: str, cpu: int | None) -> float | None:
         return wall([*python, IMPORTS[side]], cpu) - wall([*python, BARE], cpu) if side in IMPORTS else None
     if case == "start":
         return wall([*python, STARTS[side].format(base=base)], cpu) if side in STARTS else None
-    printed = run([sys.executable, "worker.py", side, case, base], cpu).strip()
-    return None if printed == "-" else float(printed)
+    return work(sys.executable, side, [case], base, cpu)[0]
 
 
 def main() -> None:
@@ -58,7 +57,11 @@ def main() -> None:
     figures: Figures = {}
     with serving(server) as base:
         rounds(
-            options.rounds, options.cases.split(","), sides, lambda side, case: one(side, case, base, client), figures
+            options.rounds,
+            [[case] for case in options.cases.split(",")],
+            sides,
+            lambda side, group: [one(side, group[0], base, client)],
+            figures,
         )
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=1), encoding="utf-8")

@@ -1,5 +1,5 @@
 """
-One measurement in one fresh process: `worker.py SIDE CASE BASE`, which prints one number, or "-" for a side that has no such case.
+Measurements in one fresh process: `worker.py SIDE CASE,… BASE`. Prints a number for each case, "-" where a side has none.
 
 CPU seconds are those of this process for one piece of work (a call, an event); memory is bytes for one open stream. A
 side is one of this folder's by name, or `module:class` of any module that can be imported.
@@ -51,13 +51,17 @@ def side(name: str, base: str) -> Any:
             raise SystemExit(msg)
 
 
-BUDGET = 0.6
+BUDGET = 0.4
 """Seconds of CPU that one measurement may take: a side so slow that `times` runs need more is measured by fewer."""
 
 
 def within_budget(times: int, first: float) -> int:
     """How often to run what took `first` seconds when it was warm."""
     return max(2, min(times, int(BUDGET / first))) if first > 0 else times
+
+
+RUNNER = asyncio.Runner()
+"""One event loop for all: some sides keep one client for every model."""
 
 
 def per(work: Callable[[], Any], times: int, pieces: int = 1) -> float:
@@ -91,7 +95,7 @@ def aper(work: Callable[[], Any], times: int, *, at_once: int = 1, pieces: int =
                 await asyncio.gather(*(work() for _ in range(at_once)))
         return (time.process_time() - start) / often / at_once / pieces
 
-    return asyncio.run(main())
+    return RUNNER.run(main())
 
 
 def resident() -> int:
@@ -146,7 +150,7 @@ def measure(name: str, case: str, base: str) -> float | None:
         case "astream-100-x50":
             return aper(one.astream(100), 3, at_once=50, pieces=100)
         case "memory-200":
-            return asyncio.run(memory(one, 200))
+            return RUNNER.run(memory(one, 200))
         case "tools-20":
             return per(one.tool_loop(20), 20)
         case "convert-200":
@@ -157,5 +161,7 @@ def measure(name: str, case: str, base: str) -> float | None:
 
 
 if __name__ == "__main__":
-    measured = measure(*sys.argv[1:4])
-    print("-" if measured is None else measured)
+    with RUNNER:
+        for each in sys.argv[2].split(","):
+            measured = measure(sys.argv[1], each, sys.argv[3])
+            print("-" if measured is None else measured)

@@ -27,13 +27,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from harness import CASES, RESULTS, Figures, cores, keep, put, rounds, run, serving, table, told, wall
+from harness import CASES, RESULTS, Figures, cores, keep, put, rounds, run, serving, table, told, wall, work
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ENVIRONMENTS = HERE / ".environments"
 WIRES = {"openai": "OpenAI", "anthropic": "Anthropic"}
 AGAIN = "reference-again"
+ALONE = ("import", "start", "memory-200")
+STREAMED = tuple(case for case in CASES if "stream" in CASES[case] and case not in ALONE)
+GROUPS = (*((case,) for case in ALONE), tuple(case for case in CASES if case not in {*ALONE, *STREAMED}), STREAMED)
+"""Which cases one process measures together: to import some peers takes longer than to measure them."""
 QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_TELEMETRY": "False",
@@ -127,24 +131,25 @@ class Run:
         """Let every peer do everything once; end the run at the first that does it wrong."""
         for peer, row in self.table.items():
             program = [python_of(peer), str(HERE / "check.py"), row["sides"][self.wire], self.base]
-            print(
-                f"{WIRES[self.wire]}: {peer}: {run(program, None, self.environment).split(chr(10))[-2]}",
-                file=sys.stderr,
-            )
+            has = run(program, None, self.environment).splitlines()[-1]
+            self.start(peer)
+            print(f"{WIRES[self.wire]}: {peer}: {has}", file=sys.stderr)
 
-    def one(self, side: str, case: str) -> float | None:
-        """Measure one case on one side."""
+    def start(self, peer: str) -> float:
+        """Seconds until the shortest program has its answer."""
+        code = self.table[peer]["start"][self.wire].replace("{base}", self.base)
+        return wall([python_of(peer), "-c", code], self.cpu, self.environment)
+
+    def measure(self, side: str, cases: Sequence[str]) -> Sequence[float | None]:
+        """Measure some cases on one side, in one process."""
         peer = side.removesuffix("-again")
         row, python = self.table[peer], python_of(peer)
-        if case == "import":
+        if cases[0] == "import":
             bare = wall([python, "-c", "pass"], self.cpu, self.environment)
-            return wall([python, "-c", row["import"]], self.cpu, self.environment) - bare
-        if case == "start":
-            code = row["start"][self.wire].replace("{base}", self.base)
-            return wall([python, "-c", code], self.cpu, self.environment)
-        printed = run([python, "worker.py", row["sides"][self.wire], case, self.base], self.cpu, self.environment)
-        last = printed.split()[-1]
-        return None if last == "-" else float(last)
+            return [wall([python, "-c", row["import"]], self.cpu, self.environment) - bare]
+        if cases[0] == "start":
+            return [self.start(peer)]
+        return work(python, row["sides"][self.wire], cases, self.base, self.cpu, environment=self.environment)
 
 
 def main() -> None:
@@ -167,6 +172,7 @@ def main() -> None:
         make(peer, row["requirements"])
 
     wires, cases = options.wires.split(","), options.cases.split(",")
+    groups = [group for names in GROUPS if (group := [case for case in names if case in cases])]
     kept = RESULTS / "peers.json"
     before: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8")) if options.add and kept.exists() else {}
     figures: dict[str, Figures] = before.get("figures", {})
@@ -180,7 +186,7 @@ def main() -> None:
         # Both wires in each round, so that one busy minute slows both.
         for _ in range(options.rounds):
             for wire, each in runs.items():
-                rounds(1, cases, each.sides, each.one, figures.setdefault(wire, {}))
+                rounds(1, groups, each.sides, each.measure, figures.setdefault(wire, {}))
 
     number = max(len(rows["reference"]) for measured in figures.values() for rows in measured.values())
     found = "; ".join(shown_versions(peer, row["requirements"]) for peer, row in chosen.items())
