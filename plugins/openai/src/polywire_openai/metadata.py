@@ -26,6 +26,7 @@ METADATA_HEADERS = FrozenDict(
         "openai-version": "api_version",
         "x-ratelimit-*": "rate_limits",
         "x-tokenlimit-*": "token_limits",
+        "fireworks-*": "timings",
     }
 )
 """The response headers that go into `ChatResponse.metadata`, and their names there."""
