@@ -21,7 +21,7 @@ PLUGINS = sorted((ROOT / "plugins").glob("*/src/polywire_*"))
 FLOORS: list[set[str]] = [
     {"immutable", "memo", "wire_json", "media_types"},
     {"errors", "contents", "tool_calls", "messages", "responses", "tool_specifications", "parameters", "requests"},
-    {"events", "history", "serialization", "profiles"},
+    {"events", "survey", "history", "serialization", "profiles"},
     {"handlers", "streams", "models", "function_model", "codec", "embeddings", "media_models", "task_requests"},
     {
         "translation",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from polywire.immutable import EMPTY, freeze_mapping
+from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 from polywire.media_types import canonical_media_type, from_base64, sniff_media_type, split_data_url, to_base64
 
 __all__ = [
@@ -53,7 +53,7 @@ class CacheMark:
     ttl: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class TextContent:
     """Plain text. Citations and the like ride in `extras`."""
 
@@ -62,13 +62,25 @@ class TextContent:
     extras: Mapping[str, Any] = EMPTY
     kind: Literal["text"] = field(default="text", kw_only=True)
 
-    def __post_init__(self) -> None:
-        if type(self.text) is not str:
-            _check_text(self.text, "text")
-        if self.extras is not EMPTY:
-            object.__setattr__(self, "extras", freeze_mapping(self.extras, name="extras"))
-        if self.kind != "text":
-            _check_kind("text", self.kind)
+    def __init__(
+        self,
+        text: str,
+        cache: CacheMark | None = None,
+        extras: Mapping[str, Any] = EMPTY,
+        *,
+        kind: Literal["text"] = "text",
+    ) -> None:
+        if type(text) is not str:
+            _check_text(text, "text")
+        if kind != "text":
+            _check_kind("text", kind)
+        _set_text(self, text)
+        _set_cache(self, cache)
+        _set_extras(self, extras if extras is EMPTY else freeze_mapping(extras, name="extras"))
+        _set_kind(self, "text")
+
+
+_set_text, _set_cache, _set_extras, _set_kind = slot_setters(TextContent, "text", "cache", "extras", "kind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from typing import Literal
 from polywire.errors import HistoryError
 from polywire.messages import AiMessage, AiPart, Message, ToolCall, ToolError, ToolResultMessage, UserMessage
 from polywire.responses import Notice
+from polywire.survey import survey
 
 __all__ = ["CallRecord", "Checked", "Ledger", "check_history"]
 
@@ -186,33 +187,12 @@ def check_history(messages: Sequence[Message], mode: HistoryMode = "strict") -> 
     Raises:
         HistoryError: in strict mode, the first rule that is broken.
     """
-    if _closes(messages):
+    if survey(messages).closes:
         return Checked(messages)
     if mode == "strict":
         ledger = Ledger(messages)
         ledger.check()
     return _repaired(messages)
-
-
-def _closes(messages: Sequence[Message]) -> bool:
-    """The ledger's rules in one quick pass, for the usual case that all is well."""
-    waiting: set[str] = set()
-    for message in messages:
-        kind = type(message)
-        if kind is ToolResultMessage:
-            call_id = message.call_id  # type: ignore[union-attr]
-            if call_id not in waiting:
-                return False
-            waiting.remove(call_id)
-        elif waiting:
-            return False
-        elif kind is AiMessage:
-            for part in message.parts:  # type: ignore[union-attr]
-                if type(part) is ToolCall:
-                    if part.id in waiting:
-                        return False
-                    waiting.add(part.id)
-    return not waiting
 
 
 def _repaired(messages: Sequence[Message]) -> Checked:

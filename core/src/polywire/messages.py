@@ -21,8 +21,8 @@ from polywire.contents import (
     ThinkingContent,
     VideoContent,
 )
-from polywire.immutable import EMPTY, freeze_mapping
-from polywire.memo import Remembering
+from polywire.immutable import EMPTY, freeze_mapping, slot_setters
+from polywire.memo import NOTHING, Remembering
 from polywire.tool_calls import ToolCall, ToolError
 
 __all__ = [
@@ -53,28 +53,27 @@ AiPart: TypeAlias = (
 
 _CONTENT_TYPES = (TextContent, ImageContent, AudioContent, VideoContent, DocumentContent, OpaqueContent)
 _AI_PART_TYPES = (*_CONTENT_TYPES, ThinkingContent, ToolCall)
+_CONTENTS = frozenset(_CONTENT_TYPES)
+_AI_PARTS = frozenset(_AI_PART_TYPES)
+
+(_set_memo,) = slot_setters(Remembering, "_memo")
 
 
-_KNOWN_TYPES = frozenset(_AI_PART_TYPES)
-_CONTENT_SET = frozenset(_CONTENT_TYPES)
-
-
-def _tuple_of(value: Any, allowed: tuple[type, ...], where: str) -> tuple[Any, ...]:
+def _tuple_of(value: Any, known: frozenset[type], allowed: tuple[type, ...], where: str) -> tuple[Any, ...]:
+    """Return what a message is given as a tuple. `known` and `allowed` are the same types; the set answers sooner."""
     kind = type(value)
     if kind is str:
         return (TextContent(value),)
-    if kind is not tuple and kind is not list and isinstance(value, allowed):
+    if kind in known:
+        return (value,)
+    if (kind is tuple or kind is list) and known.issuperset(map(type, value)):
+        return tuple(value)
+    if isinstance(value, allowed):
         return (value,)
     if value is None or isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
         names = ", ".join(each.__name__ for each in allowed)
         msg = f"{where} must be a str, one of {names}, or an iterable of them, not {type(value).__name__}"
         raise TypeError(msg)
-    if type(value) is not tuple:
-        value = tuple(value)
-    if _KNOWN_TYPES.issuperset(map(type, value)) and (
-        allowed is _AI_PART_TYPES or _CONTENT_SET.issuperset(map(type, value))
-    ):
-        return value  # type: ignore[no-any-return]
     parts: list[Any] = []
     for index, item in enumerate(value):
         if type(item) is str:
@@ -116,7 +115,15 @@ class SystemMessage(Remembering):
         extras: Mapping[str, Any] = EMPTY,
         role: Literal["system"] = "system",
     ) -> None:
-        _init_message(self, contents, name, extras, role, "system")
+        if role != "system":
+            _check_role(role, "system")
+        if name is not None:
+            _check_name(name, "SystemMessage.name")
+        _set_system_contents(self, _contents_of(contents, "SystemMessage"))
+        _set_system_name(self, name)
+        _set_system_extras(self, extras if extras is EMPTY else freeze_mapping(extras, name="extras"))
+        _set_system_role(self, "system")
+        _set_memo(self, NOTHING)
 
     @property
     def text(self) -> str | None:
@@ -141,7 +148,15 @@ class UserMessage(Remembering):
         extras: Mapping[str, Any] = EMPTY,
         role: Literal["user"] = "user",
     ) -> None:
-        _init_message(self, contents, name, extras, role, "user")
+        if role != "user":
+            _check_role(role, "user")
+        if name is not None:
+            _check_name(name, "UserMessage.name")
+        _set_user_contents(self, _contents_of(contents, "UserMessage"))
+        _set_user_name(self, name)
+        _set_user_extras(self, extras if extras is EMPTY else freeze_mapping(extras, name="extras"))
+        _set_user_role(self, "user")
+        _set_memo(self, NOTHING)
 
     @property
     def text(self) -> str | None:
@@ -149,28 +164,26 @@ class UserMessage(Remembering):
         return _joined_text(self.contents)
 
 
-def _init_message(
-    message: SystemMessage | UserMessage,
-    contents: Any,
-    name: str | None,
-    extras: Mapping[str, Any],
-    role: str,
-    expected: str,
-) -> None:
-    where = type(message).__name__
+_set_system_contents, _set_system_name, _set_system_extras, _set_system_role = slot_setters(
+    SystemMessage, "contents", "name", "extras", "role"
+)
+_set_user_contents, _set_user_name, _set_user_extras, _set_user_role = slot_setters(
+    UserMessage, "contents", "name", "extras", "role"
+)
+
+
+def _contents_of(contents: Any, where: str) -> tuple[Any, ...]:
     if type(contents) is str and contents:
-        parts: tuple[Any, ...] = (TextContent(contents),)
-    else:
-        parts = _tuple_of(contents, _CONTENT_TYPES, where)
-        _require_content(parts, where)
-    _check_role(role, expected)
-    if name is not None and not isinstance(name, str):
-        msg = f"{where}.name must be a str, not {type(name).__name__}"
+        return (TextContent(contents),)
+    parts = _tuple_of(contents, _CONTENTS, _CONTENT_TYPES, where)
+    _require_content(parts, where)
+    return parts
+
+
+def _check_name(name: object, where: str) -> None:
+    if not isinstance(name, str):
+        msg = f"{where} must be a str, not {type(name).__name__}"
         raise TypeError(msg)
-    object.__setattr__(message, "contents", parts)
-    object.__setattr__(message, "name", name)
-    object.__setattr__(message, "extras", freeze_mapping(extras, name="extras"))
-    object.__setattr__(message, "role", expected)
 
 
 def _check_role(role: str, expected: str) -> None:
@@ -210,14 +223,16 @@ class AiMessage(Remembering):
         extras: Mapping[str, Any] = EMPTY,
         role: Literal["assistant"] = "assistant",
     ) -> None:
-        _check_role(role, "assistant")
+        if role != "assistant":
+            _check_role(role, "assistant")
         if origin is not None and not isinstance(origin, Origin):
             msg = f"AiMessage.origin must be an Origin, not {type(origin).__name__}"
             raise TypeError(msg)
-        object.__setattr__(self, "parts", _tuple_of(parts, _AI_PART_TYPES, "AiMessage"))
-        object.__setattr__(self, "origin", origin)
-        object.__setattr__(self, "extras", freeze_mapping(extras, name="extras"))
-        object.__setattr__(self, "role", "assistant")
+        _set_ai_parts(self, _tuple_of(parts, _AI_PARTS, _AI_PART_TYPES, "AiMessage"))
+        _set_ai_origin(self, origin)
+        _set_ai_extras(self, extras if extras is EMPTY else freeze_mapping(extras, name="extras"))
+        _set_ai_role(self, "assistant")
+        _set_memo(self, NOTHING)
 
     @property
     def text(self) -> str | None:
@@ -234,6 +249,11 @@ class AiMessage(Remembering):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls, in the order made."""
         return tuple([part for part in self.parts if type(part) is ToolCall])
+
+
+_set_ai_parts, _set_ai_origin, _set_ai_extras, _set_ai_role = slot_setters(
+    AiMessage, "parts", "origin", "extras", "role"
+)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -268,30 +288,42 @@ class ToolResultMessage(Remembering):
         extras: Mapping[str, Any] = EMPTY,
         role: Literal["tool"] = "tool",
     ) -> None:
-        _check_role(role, "tool")
+        if role != "tool":
+            _check_role(role, "tool")
         if not isinstance(call_id, str) or not call_id:
             msg = f"ToolResultMessage.call_id must be a non-empty str, not {call_id!r}"
             raise TypeError(msg) if not isinstance(call_id, str) else ValueError(msg)
-        if tool_name is not None and not isinstance(tool_name, str):
-            msg = f"ToolResultMessage.tool_name must be a str, not {type(tool_name).__name__}"
-            raise TypeError(msg)
+        if tool_name is not None:
+            _check_name(tool_name, "ToolResultMessage.tool_name")
         if error is not None and not isinstance(error, ToolError):
             msg = f"ToolResultMessage.error must be a ToolError, not {type(error).__name__}"
             raise TypeError(msg)
         if contents is None:
             contents = error.message if error is not None else ()
-        object.__setattr__(self, "call_id", call_id)
-        object.__setattr__(self, "tool_name", tool_name)
-        object.__setattr__(self, "contents", _tuple_of(contents, _CONTENT_TYPES, "ToolResultMessage"))
-        object.__setattr__(self, "is_error", bool(is_error) or error is not None)
-        object.__setattr__(self, "error", error)
-        object.__setattr__(self, "extras", freeze_mapping(extras, name="extras"))
-        object.__setattr__(self, "role", "tool")
+        _set_result_call_id(self, call_id)
+        _set_result_tool_name(self, tool_name)
+        _set_result_contents(self, _tuple_of(contents, _CONTENTS, _CONTENT_TYPES, "ToolResultMessage"))
+        _set_result_is_error(self, bool(is_error) or error is not None)
+        _set_result_error(self, error)
+        _set_result_extras(self, extras if extras is EMPTY else freeze_mapping(extras, name="extras"))
+        _set_result_role(self, "tool")
+        _set_memo(self, NOTHING)
 
     @property
     def text(self) -> str:
         """The text contents, joined; `""` where there is none."""
         return _joined_text(self.contents) or ""
+
+
+(
+    _set_result_call_id,
+    _set_result_tool_name,
+    _set_result_contents,
+    _set_result_is_error,
+    _set_result_error,
+    _set_result_extras,
+    _set_result_role,
+) = slot_setters(ToolResultMessage, "call_id", "tool_name", "contents", "is_error", "error", "extras", "role")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from polywire import wire_json
 from polywire.errors import InvalidToolArguments
-from polywire.immutable import EMPTY, freeze_mapping
+from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 
 __all__ = ["ToolCall", "ToolError"]
 
@@ -50,34 +50,22 @@ class ToolCall:
         extras: Mapping[str, Any] = EMPTY,
         kind: Literal["tool_call"] = "tool_call",
     ) -> None:
-        for label, value in (("id", id), ("name", name)):
-            if not isinstance(value, str):
-                msg = f"ToolCall.{label} must be a str, not {type(value).__name__}"
-                raise TypeError(msg)
-            if not value:
-                msg = f"ToolCall.{label} must not be empty"
-                raise ValueError(msg)
-        if isinstance(arguments, str):
-            # Of a call that was cut off, what had arrived stays, even if that is nothing: `{}` would look whole.
-            if not incomplete and (not arguments or arguments.isspace() or arguments.strip() == "null"):
-                arguments = "{}"
-        elif arguments is None:
-            arguments = "{}"
-        elif isinstance(arguments, Mapping):
-            arguments = wire_json.compact(arguments)
-        else:
-            msg = f"ToolCall.arguments must be JSON text or a mapping, not {type(arguments).__name__}"
-            raise TypeError(msg)
+        if type(id) is not str or not id:
+            _check_label("id", id)
+        if type(name) is not str or not name:
+            _check_label("name", name)
+        if type(arguments) is not str or arguments[:1] != "{":
+            arguments = _arguments_of(arguments, incomplete)
         if kind != "tool_call":
             msg = f"kind must be 'tool_call', not {kind!r}"
             raise ValueError(msg)
-        object.__setattr__(self, "id", id)
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "arguments", arguments)
-        object.__setattr__(self, "source", source)
-        object.__setattr__(self, "incomplete", incomplete)
-        object.__setattr__(self, "extras", freeze_mapping(extras, name="extras"))
-        object.__setattr__(self, "kind", kind)
+        _set_id(self, id)
+        _set_name(self, name)
+        _set_arguments(self, arguments)
+        _set_source(self, source)
+        _set_incomplete(self, incomplete)
+        _set_extras(self, extras if extras is EMPTY else freeze_mapping(extras, name="extras"))
+        _set_kind(self, kind)
 
     @property
     def is_valid(self) -> bool:
@@ -106,6 +94,33 @@ class ToolCall:
             )
             raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
         return value
+
+
+_set_id, _set_name, _set_arguments, _set_source, _set_incomplete, _set_extras, _set_kind = slot_setters(
+    ToolCall, "id", "name", "arguments", "source", "incomplete", "extras", "kind"
+)
+
+
+def _check_label(label: str, value: object) -> None:
+    if not isinstance(value, str):
+        msg = f"ToolCall.{label} must be a str, not {type(value).__name__}"
+        raise TypeError(msg)
+    if not value:
+        msg = f"ToolCall.{label} must not be empty"
+        raise ValueError(msg)
+
+
+def _arguments_of(arguments: object, incomplete: bool) -> str:
+    if isinstance(arguments, str):
+        # Of a call that was cut off, what had arrived stays, even if that is nothing: `{}` would look whole.
+        says_nothing = not arguments or arguments.isspace() or arguments.strip() == "null"
+        return "{}" if says_nothing and not incomplete else arguments
+    if arguments is None:
+        return "{}"
+    if isinstance(arguments, Mapping):
+        return wire_json.compact(arguments)
+    msg = f"ToolCall.arguments must be JSON text or a mapping, not {type(arguments).__name__}"
+    raise TypeError(msg)
 
 
 @dataclass(frozen=True, slots=True)

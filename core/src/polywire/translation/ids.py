@@ -12,10 +12,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from itertools import islice
 
 from polywire.messages import AiMessage, AiPart, Message, ToolCall, ToolResultMessage
 from polywire.profiles import Profile
 from polywire.responses import Notice
+from polywire.survey import Survey
 
 __all__ = ["map_call_ids", "must_map"]
 
@@ -28,18 +30,17 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def must_map(turns: Sequence[tuple[int, tuple[str, ...]]], profile: Profile) -> bool:
-    """Whether any id of these turns does not fit the profile's wire as it is."""
-    whole = profile.tool_ids_unique == "conversation"
-    if profile.tool_id_pattern is not None:
-        matches = _pattern(profile.tool_id_pattern).fullmatch
-        for _, ids in turns:
-            for call_id in ids:
-                if not matches(call_id):
-                    return True
-    if whole:
-        count = sum(len(ids) for _, ids in turns)
-        return len({call_id for _, ids in turns for call_id in ids}) != count
+def must_map(found: Survey, profile: Profile) -> bool:
+    """Whether any id of this history does not fit the profile's wire as it is."""
+    if found.repeated_ids and profile.tool_ids_unique == "conversation":
+        return True
+    pattern = profile.tool_id_pattern
+    if pattern is None:
+        return False
+    fitting = found.fitting[1] if found.fitting[0] == pattern else 0
+    if not all(map(_pattern(pattern).fullmatch, islice(found.call_ids, fitting, None))):
+        return True
+    found.fitting = (pattern, len(found.call_ids))
     return False
 
 

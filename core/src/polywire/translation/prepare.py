@@ -9,12 +9,12 @@ from polywire.messages import AiMessage, AiPart, Message, ToolCall, ToolResultMe
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
 from polywire.responses import Notice
+from polywire.survey import Survey, survey
 from polywire.translation.foreign import without_foreign_parts
 from polywire.translation.ids import map_call_ids, must_map
 from polywire.translation.names import NameMap
 from polywire.translation.parallel import one_call_a_turn
 from polywire.translation.parameters import fit_parameters
-from polywire.translation.survey import survey
 from polywire.translation.tool_media import media_after_results
 
 __all__ = ["Prepared", "prepare", "prepare_messages"]
@@ -30,12 +30,14 @@ class Prepared:
         parameters: what the profile takes; tool names are the wire's.
         names: maps tool names back when the answer is read.
         notices: every change.
+        survey: what the history holds, where it goes as it came; `None` where it had to be changed.
     """
 
     messages: Sequence[Message]
     parameters: ChatRequestParameters
     names: NameMap
     notices: list[Notice]
+    survey: Survey | None = None
 
 
 def prepare(request: ChatRequest, profile: Profile, *, wire: str) -> Prepared:
@@ -46,28 +48,33 @@ def prepare(request: ChatRequest, profile: Profile, *, wire: str) -> Prepared:
         UnsupportedByModel: it asks for what the endpoint cannot do and what must not be left out.
     """
     parameters = request.parameters
-    messages, names, notices = prepare_messages(request.messages, profile, wire=wire, parameters=parameters)
+    found = survey(request.messages)
+    messages, names, notices = _fit_messages(request.messages, found, profile, wire, parameters)
     parameters, changed = fit_parameters(parameters, profile, wire, names)
-    return Prepared(messages, parameters, names, notices + changed)
+    return Prepared(messages, parameters, names, notices + changed, found if messages is request.messages else None)
 
 
 def prepare_messages(
-    messages: Sequence[Message], profile: Profile, *, wire: str, parameters: ChatRequestParameters | None = None
+    messages: Sequence[Message], profile: Profile, *, wire: str
 ) -> tuple[Sequence[Message], NameMap, list[Notice]]:
-    """
-    Make a history fit for a profile; see `prepare`.
+    """Make a history fit for a profile; see `prepare`."""
+    return _fit_messages(messages, survey(messages), profile, wire)
 
-    Raises:
-        UnsupportedByModel: there are more pictures than the endpoint takes.
-    """
-    found = survey(messages, wire)
+
+def _fit_messages(
+    messages: Sequence[Message],
+    found: Survey,
+    profile: Profile,
+    wire: str,
+    parameters: ChatRequestParameters | None = None,
+) -> tuple[Sequence[Message], NameMap, list[Notice]]:
     names = NameMap([*_offered(parameters), *found.names], profile.tool_name_pattern, profile.tool_name_length)
     notices = list(names.notices)
     changed: list[Notice] = []
-    if found.foreign:
+    if found.wires and found.wires != {wire}:
         messages, changed = without_foreign_parts(messages, wire)
         notices += changed
-    if must_map(found.turns, profile):
+    if must_map(found, profile):
         messages, changed = map_call_ids(messages, profile)
         notices += changed
     if found.parallel and not profile.parallel_tool_calls:
