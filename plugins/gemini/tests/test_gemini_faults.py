@@ -288,3 +288,62 @@ def test_an_error_inside_a_stream_is_an_error_with_what_had_come(
         streamed([HI, {"error": error}])
 
     assert (raised.value.kind, raised.value.retryable) == (kind, retryable)
+
+
+# Arguments in pieces, as Vertex AI sends them; the shape is that of a stream captured by another client:
+# github.com/vercel/ai (Apache-2.0), packages/google/src/__fixtures__/google-stream-no-args-tool-call.chunks.txt
+
+
+def piece(path: str, value: Any, more: bool = False, key: str = "stringValue") -> dict[str, Any]:
+    said = {"jsonPath": path, key: value, **({"willContinue": True} if more else {})}
+    return {"functionCall": {"partialArgs": [said], "willContinue": True}}
+
+
+FIRST = {"functionCall": {"name": "w", "willContinue": True}, "thoughtSignature": "U0lH"}
+LAST: dict[str, Any] = {"functionCall": {}}
+PIECES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "one text": ([piece("$.id", "A", True), piece("$.id", "")], {"id": "A"}),
+    "a text that grows": ([piece("$.city", "Han", True), piece("$.city", "gzh", True), piece("$.city", "ou")], {"city": "Hangzhou"}),
+    "several values": (
+        [piece("$.a", 1, key="numberValue"), piece("$.b", True, key="boolValue"), piece("$.c", None, key="nullValue")],
+        {"a": 1, "b": True, "c": None},
+    ),
+    "depths": (
+        [piece("$.a.b[0].c", "x"), piece("$.a.b[1].c", "y"), piece("$['odd key']", "z")],
+        {"a": {"b": [{"c": "x"}, {"c": "y"}]}, "odd key": "z"},
+    ),
+    "none": ([], {}),
+    "a path that is none": ([piece("", "x"), piece("$.a", "y")], {"a": "y"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_arguments_in_pieces_are_one_call_with_its_signature(name: str) -> None:
+    pieces, arguments = PIECES[name]
+    whole = {"functionCall": {"name": "now"}}
+    chunks = [candidate([part], None) for part in (whole, FIRST, *pieces, LAST, FIRST, *pieces, LAST)]
+
+    for step in (1, 9, 10_000):
+        response = streamed([*chunks, candidate([{"text": ""}])], step)
+
+        assert [(call.name, call.input) for call in response.tool_calls] == [
+            ("now", {}),
+            ("w", arguments),
+            ("w", arguments),
+        ]
+        assert response.finish_reason is FinishReason.TOOL_CALLS
+        assert not any(call.incomplete for call in response.tool_calls)
+        results: list[Message] = [ToolResultMessage(call.id, call.name, "ok") for call in response.tool_calls]
+        sent = contents([UserMessage("q"), response.message, *results])
+        assert [part.get("thoughtSignature") for part in sent[1]["parts"] if "functionCall" in part][1:] == [
+            "U0lH",
+            "U0lH",
+        ]
+        assert all("willContinue" not in part["functionCall"] for part in sent[1]["parts"] if "functionCall" in part)
+
+
+def test_arguments_that_stop_in_the_middle_make_no_call_that_runs() -> None:
+    response = streamed([candidate([FIRST], None), candidate([piece("$.city", "Han", True)], "MAX_TOKENS")])
+
+    assert [(call.name, call.incomplete) for call in response.tool_calls] == [("w", True)]
+    assert response.finish_reason is FinishReason.LENGTH

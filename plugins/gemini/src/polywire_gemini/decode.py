@@ -29,13 +29,14 @@ from polywire.events import (
     UsageUpdate,
 )
 from polywire.framing.runs import Runs
-from polywire.messages import Origin
+from polywire.messages import Origin, ToolCall
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.schemas import Lowered
 from polywire.translation.calls import arguments_text, make_call
 from polywire.translation.finish import finish_reason, settle_finish_reason
 from polywire.translation.names import NameMap
 from polywire_gemini.errors import decode_error
+from polywire_gemini.partial_calls import PartialCall
 from polywire_gemini.parts import WIRE, decode_media
 
 __all__ = ["GeminiStreamDecoder", "decode_answer", "usage_of"]
@@ -102,6 +103,7 @@ class GeminiStreamDecoder:
         self._metadata: dict[str, Any] = {}
         self._said = False
         self._failure: ModelError | None = None
+        self._partial: PartialCall | None = None
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         if self._failure is not None:
@@ -227,7 +229,16 @@ class GeminiStreamDecoder:
                 self._said = True
                 events.append(TextDelta(text, self._part if self._open is TextDelta else self._next(TextDelta)))
         elif isinstance(part.get("functionCall"), dict):
-            self._read_call(part, events)
+            if self._partial is None and PartialCall.begins(part):
+                self._partial = PartialCall(part)
+                is_last = not part["functionCall"].get("willContinue")
+            elif self._partial is not None:
+                is_last = self._partial.add(part)
+            else:
+                self._read_call(part, events)
+                return
+            if is_last:
+                self._end_partial(events)
         elif "text" in part:
             self._read_text(part, events)
         elif (media := decode_media(part)) is not None:
@@ -261,7 +272,12 @@ class GeminiStreamDecoder:
             number = self._part if self._open is kind else self._next(kind)
             events.append(kind(text, number))
 
-    def _read_call(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
+    def _end_partial(self, events: list[StreamEvent], *, cut: bool = False) -> None:
+        assert self._partial is not None
+        part, self._partial = self._partial.part(), None
+        self._read_call(part, events, cut=cut)
+
+    def _read_call(self, part: Mapping[str, Any], events: list[StreamEvent], *, cut: bool = False) -> None:
         self._said = True
         function = part["functionCall"]
         sent = function.get("name")
@@ -285,6 +301,8 @@ class GeminiStreamDecoder:
             source=WIRE,
             extras={WIRE: own} if own else {},
         )
+        if cut:
+            call = ToolCall(call.id, call.name, call.arguments, WIRE, incomplete=True, extras=call.extras)
         self._calls += 1
         self._ids.add(call.id)
         number = self._next(None)
@@ -305,6 +323,8 @@ class GeminiStreamDecoder:
             raise StreamInterrupted(msg)
         self.ended = True
         events: list[StreamEvent] = []
+        if self._partial is not None:
+            self._end_partial(events, cut=True)
         if not self._said:
             events.append(PartEnd(TextContent(""), self._next(None)))
         reason: FinishReason | None = finish_reason(self._reason)
