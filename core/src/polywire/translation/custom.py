@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from polywire.responses import Notice
@@ -18,9 +18,26 @@ class HasCustomParameters(Protocol):
         """What only one vendor has."""
 
 
-def apply_custom_parameters(body: dict[str, Any], parameters: HasCustomParameters, notices: list[Notice]) -> None:
-    """Copy `custom_parameters` over `body`; where one takes the place of what a typed parameter wrote, say so."""
+def apply_custom_parameters(
+    body: dict[str, Any], parameters: HasCustomParameters, notices: list[Notice], *, objects: Collection[str] = ()
+) -> None:
+    """
+    Copy `custom_parameters` over `body`; where one takes the place of what a typed parameter wrote, say so.
+
+    `objects` are those fields of the body that hold typed parameters: what is given for one is laid over it key by key.
+    """
     for key, value in parameters.custom_parameters.items():
-        if key in body and body[key] != value:
-            notices.append(Notice("information", key, f"the custom parameter {key!r} takes the place of the typed one"))
+        typed = body.get(key)
+        if key in objects and isinstance(value, Mapping) and isinstance(typed, Mapping):
+            for name in value.keys() & typed.keys():
+                if value[name] != typed[name]:
+                    _tell(notices, f"{key}.{name}")
+            body[key] = {**typed, **value}
+            continue
+        if key in body and typed != value:
+            _tell(notices, key)
         body[key] = value
+
+
+def _tell(notices: list[Notice], key: str) -> None:
+    notices.append(Notice("information", key, f"the custom parameter {key!r} takes the place of the typed one"))
