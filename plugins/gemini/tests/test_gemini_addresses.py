@@ -229,3 +229,12 @@ def test_beside_cached_content_stands_nothing_that_the_cache_holds() -> None:
     assert body["cachedContent"] == "cachedContents/c1"
     assert {"systemInstruction", "tools", "toolConfig"}.isdisjoint(body)
     assert {notice.subject for notice in encoded.notices if notice.kind == "dropped"} == {"systemInstruction", "tools"}
+
+
+def test_options_of_the_vendors_own_stand_beside_the_typed_ones() -> None:
+    custom = {"generationConfig": {"topK": 5, "temperature": 0.9}}
+
+    body, notices = body_of("gemini-2.5-flash", temperature=0.2, seed=1, custom_parameters=custom)
+
+    assert body["generationConfig"] == {"temperature": 0.9, "seed": 1, "topK": 5}
+    assert notices == [("information", "generationConfig.temperature")]

@@ -194,6 +194,15 @@ def test_options_stand_in_their_object_under_the_servers_names() -> None:
     assert {"max_tokens", "stop", "temperature", "max_completion_tokens"}.isdisjoint(body)
 
 
+def test_options_of_the_servers_own_stand_beside_the_typed_ones() -> None:
+    custom = {"options": {"num_ctx": 8192, "temperature": 0.9}}
+
+    sent = encoded(temperature=0.2, seed=1, custom_parameters=custom)
+
+    assert json.loads(sent.http.body)["options"] == {"temperature": 0.9, "seed": 1, "num_ctx": 8192}
+    assert [(notice.kind, notice.subject) for notice in sent.notices] == [("information", "options.temperature")]
+
+
 @pytest.mark.parametrize("tools", [None, ()])
 def test_a_history_of_tools_goes_out_without_tools(tools: Any) -> None:
     history: list[Message] = [

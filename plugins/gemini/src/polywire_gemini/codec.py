@@ -85,7 +85,7 @@ class GeminiCodec:
                 body[key] = {**value, **body[key]}
             else:
                 body.setdefault(key, value)
-        apply_custom_parameters(body, parameters, notices)
+        apply_custom_parameters(body, parameters, notices, objects=("generationConfig", "toolConfig"))
         if body.get("cachedContent") is not None:
             # The cache holds these, and beside it the vendor refuses them.
             for key in _CACHED & body.keys():

@@ -98,7 +98,7 @@ class OllamaCodec:
                 notices.append(Notice("dropped", "reasoning", "this wire has no budget for thinking"))
         for key, value in parameters.extras.get(WIRE, {}).items():
             body.setdefault(key, value)
-        apply_custom_parameters(body, parameters, notices)
+        apply_custom_parameters(body, parameters, notices, objects=("options",))
         return body, notices, prepared.names
 
     def _tools(self, parameters: ChatRequestParameters, dialect: str, notices: list[Notice]) -> list[dict[str, Any]]:

@@ -174,13 +174,19 @@ def _reasoning(value: Any) -> Reasoning | None:
     return Reasoning(value)
 
 
+_NO_TIME = "1970-01-01T00:00:00Z"
+
+
 def _created(value: Any) -> str:
     """The time of an answer as RFC 3339 text, which this wire wants, from what another says."""
     if isinstance(value, (int, float)):
         from datetime import UTC, datetime
 
-        return datetime.fromtimestamp(value, UTC).isoformat().replace("+00:00", "Z")
-    return str(value) if value else "1970-01-01T00:00:00Z"
+        try:
+            return datetime.fromtimestamp(value, UTC).isoformat().replace("+00:00", "Z")
+        except (OverflowError, OSError, ValueError):  # no time that a calendar has
+            return _NO_TIME
+    return str(value) if value else _NO_TIME
 
 
 def _counts(usage: TokenUsage) -> dict[str, int]:
