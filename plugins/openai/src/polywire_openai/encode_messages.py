@@ -17,7 +17,6 @@ from polywire import wire_json
 from polywire.contents import AudioContent, MediaContent, OpaqueContent, TextContent, ThinkingContent
 from polywire.errors import UnsupportedByModel
 from polywire.immutable import EMPTY
-from polywire.memo import recall, remember
 from polywire.messages import (
     AiMessage,
     CustomMessage,
@@ -32,15 +31,19 @@ from polywire.responses import Notice
 from polywire.translation.envelope import error_envelope, success_envelope
 from polywire.translation.tool_media import MOVED
 from polywire_openai.contents import is_refusal
-from polywire_openai.encode_contents import ContentWriter, mark_goes_back_as_read
+from polywire_openai.encode_contents import ContentWriter
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk, thinking_seal
 from polywire_openai.tool_fragments import CUSTOM, INVALID_JSON
-from polywire_openai.turns import alternate, gather_instructions, word_between
 
-__all__ = ["MessageWriter", "encode_arguments", "encode_history", "encode_history_json"]
+__all__ = ["MessageWriter", "encode_arguments"]
 
-_is_json_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+class _AnyObject(msgspec.Struct):
+    """Takes any JSON object and keeps nothing of it: the quickest way to learn that a text is one."""
+
+
+_is_json_object = msgspec.json.Decoder(_AnyObject).decode
 _PLAIN_ROLES = frozenset({"system", "developer"})
 
 
@@ -54,68 +57,6 @@ def encode_arguments(text: str) -> str:
         value = wire_json.decode_object(text)
         return wire_json.compact({INVALID_JSON: text} if value is None else value)
     return text
-
-
-def encode_history(messages: Sequence[Message], profile: Profile, notices: list[Notice]) -> list[dict[str, Any]]:
-    """
-    Write a history that has been made fit for the profile.
-
-    Raises:
-        UnsupportedByModel: a message holds what the endpoint cannot be given and must not go without.
-    """
-    if not profile.system_in_place:
-        messages = gather_instructions(messages, notices)
-    writer = MessageWriter(profile, notices, _marks(messages, profile))
-    written = [
-        writer.write_plain(message) or writer.write(message, f"messages[{index}]")
-        for index, message in enumerate(messages)
-    ]
-    writer.finish()
-    if not profile.quirks.get("user_after_tool", True):
-        written = word_between(written, notices)
-    return alternate(written) if profile.alternating_roles else written
-
-
-def encode_history_json(messages: Sequence[Message], profile: Profile, notices: list[Notice]) -> list[Any]:
-    """
-    Write a history for sending: as `encode_history`, but in part as ready JSON, which each message remembers.
-
-    Raises:
-        UnsupportedByModel: as for `encode_history`.
-    """
-    if profile.alternating_roles or not profile.system_in_place or not profile.quirks.get("user_after_tool", True):
-        return encode_history(messages, profile, notices)
-    writer: MessageWriter | None = None
-    written: list[Any] = []
-    for index, message in enumerate(messages):
-        known = None if isinstance(message, CustomMessage) else recall(message, profile)
-        if known is not None:
-            written.append(known)
-            continue
-        if writer is None:
-            writer = MessageWriter(profile, notices, _marks(messages, profile))
-        told, counted = len(notices), writer.counted
-        item = writer.write_plain(message) or writer.write(message, f"messages[{index}]")
-        is_plain = len(notices) == told and writer.counted == counted
-        if is_plain and not isinstance(message, CustomMessage):
-            # Nothing to say about it, and nothing in it that goes by its place: it will be written so every time.
-            item = msgspec.Raw(wire_json.encode(item))  # type: ignore[assignment]
-            remember(message, profile, item)
-        written.append(item)
-    if writer is not None:
-        writer.finish()
-    return written
-
-
-def _marks(messages: Sequence[Message], profile: Profile) -> int:
-    """Count the cache marks that go by the profile."""
-    count = 0
-    for message in messages:
-        values: Sequence[Any] = message.parts if type(message) is AiMessage else getattr(message, "contents", ())
-        for value in values:
-            if getattr(value, "cache", None) is not None and not mark_goes_back_as_read(value, profile):
-                count += 1
-    return count
 
 
 class MessageWriter:

@@ -17,7 +17,7 @@ from polywire.schemas import Lowered, lower_schema
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.prepare import prepare
 from polywire_openai.contents import AUDIO_FORMATS
-from polywire_openai.encode_messages import encode_history, encode_history_json
+from polywire_openai.encode_history import encode_history, encode_history_json
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.reading import Reading
 from polywire_openai.reasoning_parameters import REASONING_FIELDS, encode_reasoning, is_thinking
@@ -63,8 +63,11 @@ def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False
     body: dict[str, Any] = {}
     if parameters.model is not None:
         body["model"] = parameters.model
-    encode = encode_history_json if as_json else encode_history
-    body["messages"] = encode(prepared.messages, profile, notices)
+    body["messages"] = (
+        encode_history_json(prepared.messages, profile, notices, prepared.survey)
+        if as_json
+        else encode_history(prepared.messages, profile, notices)
+    )
     schemas, answer = encode_parameters(body, parameters, profile, notices)
     if asked:
         body.update({key: value for key, value in asked.items() if key not in TYPED_FIELDS and key != AS_READ})

@@ -16,7 +16,8 @@ from polywire.translation.prepare import prepare_messages
 from polywire_openai.decode import decode_response
 from polywire_openai.decode_messages import MessageReader
 from polywire_openai.decode_request import FIELDS_OF, decode_parameters, decode_request
-from polywire_openai.encode_messages import MessageWriter, encode_history
+from polywire_openai.encode_history import encode_history
+from polywire_openai.encode_messages import MessageWriter
 from polywire_openai.encode_request import AS_READ, encode_body
 from polywire_openai.encode_response import encode_response
 from polywire_openai.fields import WIRE, own_extras
