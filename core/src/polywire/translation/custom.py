@@ -29,8 +29,8 @@ def apply_custom_parameters(
     for key, value in parameters.custom_parameters.items():
         typed = body.get(key)
         if key in objects and isinstance(value, Mapping) and isinstance(typed, Mapping):
-            for name in value.keys() & typed.keys():
-                if value[name] != typed[name]:
+            for name in value:
+                if name in typed and value[name] != typed[name]:
                     _tell(notices, f"{key}.{name}")
             body[key] = {**typed, **value}
             continue
