@@ -55,15 +55,16 @@ class Runs:
         template = self.template
         if template is None:
             return None
+        columns: Sequence[list[Any]]
         if type(frame) is Run:
             columns = frame.columns
         else:
-            values = template.match(frame.data) if frame.event == template.event else None
+            matched = template.match(frame.data) if frame.event == template.event else None
             # An empty text may be no news, or other news.
-            if values is None or not values[0]:
+            if matched is None or not matched[0][0]:
                 self.template = None
                 return None
-            columns = [[value] for value in values]
+            columns = matched
         self._attempts_left = self._attempts
         if self._fragments is not None:
             self._fragments += columns[0]
