@@ -202,6 +202,8 @@ class ResponseCollector:
                 fragments = self._texts.setdefault(event.part, [])
                 fragments.append(event.text)
                 self._remember(TextDelta, event.part, fragments)
+            case UsageUpdate():
+                self._usage = latest_usage(self._usage, event.usage)
             case ThinkingDelta():
                 fragments = self._thoughts.setdefault(event.part, [])
                 fragments.append(event.text)
@@ -216,8 +218,6 @@ class ResponseCollector:
                 self._final[event.part] = event.call
             case PartEnd():
                 self._final[event.part] = event.content
-            case UsageUpdate():
-                self._usage = latest_usage(self._usage, event.usage)
             case ResponseStart():
                 self._metadata.update(event.metadata)
                 self._origin = event.origin or self._origin
@@ -261,6 +261,14 @@ class ResponseCollector:
 
 def latest_usage(old: TokenUsage, new: TokenUsage) -> TokenUsage:
     """Lay `new` over `old`: vendors repeat running totals, so of each number the latest wins and nothing is summed."""
+    if (
+        (new.input_tokens is not None or old.input_tokens is None)
+        and (new.output_tokens is not None or old.output_tokens is None)
+        and (new.cached_tokens is not None or old.cached_tokens is None)
+        and (new.cache_write_tokens is not None or old.cache_write_tokens is None)
+        and (new.reasoning_tokens is not None or old.reasoning_tokens is None)
+    ):
+        return new  # it says all that the old one said [measured: a sixth; some vendors repeat it with every piece]
     return TokenUsage(
         new.input_tokens if new.input_tokens is not None else old.input_tokens,
         new.output_tokens if new.output_tokens is not None else old.output_tokens,

@@ -8,6 +8,7 @@ there is one reading, and both give the same response.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from polywire import wire_json
@@ -61,15 +62,19 @@ def usage_of(usage: Mapping[str, Any]) -> TokenUsage:
     """
     Read what a call cost. Counts of 0 are left out by the vendor; thoughts are not among the candidates' tokens.
     """
+    prompt, cached = _fixed_counts(usage)
+    answer, thoughts, total = (_count(usage, name) for name in _GROWING_COUNTS)
+    return _usage(prompt, cached, answer, thoughts, total)
+
+
+def _fixed_counts(usage: Mapping[str, Any]) -> tuple[int, int | None]:
+    """What does not grow with the answer: the prompt's tokens, and how many of these were cached."""
     prompt, tools = _count(usage, "promptTokenCount"), _count(usage, "toolUsePromptTokenCount")
-    answer, thoughts = _count(usage, "candidatesTokenCount"), _count(usage, "thoughtsTokenCount")
-    return TokenUsage(
-        (prompt or 0) + (tools or 0),
-        (answer or 0) + (thoughts or 0),
-        _count(usage, "totalTokenCount"),
-        cached_tokens=_count(usage, "cachedContentTokenCount"),
-        reasoning_tokens=thoughts,
-    )
+    return (prompt or 0) + (tools or 0), _count(usage, "cachedContentTokenCount")
+
+
+def _usage(prompt: int, cached: int | None, answer: int | None, thoughts: int | None, total: int | None) -> TokenUsage:
+    return TokenUsage(prompt, (answer or 0) + (thoughts or 0), total, cached, None, thoughts)
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:
@@ -140,16 +145,24 @@ class GeminiStreamDecoder:
         counts = [name for name in _GROWING_COUNTS if type(usage.get(name)) is int]
         numbers = [("usageMetadata", name) for name in counts]
 
+        kind, part = type(event), event.part
+        fixed = _fixed_counts(usage)
+
         def make(texts: list[str], *columns: list[int]) -> list[StreamEvent]:
             events: list[StreamEvent] = []
-            kind, part, latest = type(event), event.part, self._usage
-            for text, *values in zip(texts, *columns, strict=True):
+            growing = dict(zip(counts, columns, strict=True))
+            # A count that is no integer, or is not there, stays what it is.
+            rows = zip(
+                texts, *(growing.get(name) or repeat(_count(usage, name)) for name in _GROWING_COUNTS), strict=False
+            )
+            before = tuple(_count(self._usage or {}, name) for name in _GROWING_COUNTS)
+            for text, answer, thoughts, total in rows:
                 events.append(kind(text, part))
-                now = usage | dict(zip(counts, values, strict=True))
-                if now != latest:
-                    events.append(UsageUpdate(usage_of(now)))
-                    latest = now
-            self._usage = latest
+                now = (answer, thoughts, total)
+                if now != before:
+                    events.append(UsageUpdate(_usage(*fixed, *now)))
+                    before = now
+            self._usage = usage | {name: column[-1] for name, column in growing.items()}
             return events
 
         self.runs.learn(frame, body, _TEXT, event, numbers=numbers, make=make)
