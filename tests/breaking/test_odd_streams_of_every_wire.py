@@ -337,3 +337,43 @@ def test_two_calls_of_one_id_get_two(provider: str) -> None:
     assert plain.tool_calls[0].id == "same"
     results = [ToolResultMessage(call.id, call.name, "ok") for call in plain.tool_calls]
     check_history([UserMessage("q"), plain.message, *results])  # raises where ids are not distinct
+
+
+# Items of the Responses API
+
+
+def item_events(index: int | None, item: dict[str, Any], delta: dict[str, Any]) -> list[dict[str, Any]]:
+    place = {} if index is None else {"output_index": index}
+    empty = {**item, "content": []} if item["type"] == "message" else {**item, "arguments": ""}
+    return [
+        {"type": "response.output_item.added", **place, "item": empty},
+        {**delta, **place},
+        {"type": "response.output_item.done", **place, "item": item},
+    ]
+
+
+@pytest.mark.parametrize("index", [0, None])
+def test_items_that_all_have_one_index_or_none(index: int | None) -> None:
+    text = {**TEXT_ITEM, "content": [{"type": "output_text", "text": "Hi", "annotations": []}]}
+    call = {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}
+    events = [
+        CREATED,
+        *item_events(index, text, {"type": "response.output_text.delta", "content_index": 0, "delta": "Hi"}),
+        *item_events(index, call, {"type": "response.function_call_arguments.delta", "delta": "{}"}),
+        completed(text, call),
+    ]
+
+    answer = read_streamed("openai-responses", sse(*events, named=True))
+
+    assert (answer.text, calls_of(answer)) == ("Hi", [("c", "f", "{}")])
+
+
+def test_events_that_are_said_twice_add_nothing() -> None:
+    text = {**TEXT_ITEM, "content": [{"type": "output_text", "text": "Hi", "annotations": []}]}
+    added, delta, done = item_events(0, text, {"type": "response.output_text.delta", "content_index": 0, "delta": "Hi"})
+
+    answer = read_streamed(
+        "openai-responses", sse(CREATED, added, added, delta, done, delta, done, completed(text), named=True)
+    )
+
+    assert answer.text == "Hi"  # and the deltas say it once, which the reader asserts

@@ -105,7 +105,7 @@ def _parsed(text: str | bytes) -> Any:
     return value
 
 
-_MISREAD = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
+_MISREAD = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What reading a payload of another shape than its wire's may run into, where nothing checked for just that shape."""
 
 

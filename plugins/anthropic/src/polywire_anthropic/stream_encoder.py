@@ -242,7 +242,7 @@ class AnthropicStreamEncoder:
     def _begin(self, part: int, block: Mapping[str, Any], out: list[bytes]) -> None:
         self._close(out)
         self._index += 1
-        self._open, self._open_kind, self._fragments = part, block["type"], False
+        self._open, self._open_kind, self._fragments = part, str(block.get("type")), False
         out.append(_event("content_block_start", {"index": self._index, "content_block": block}))
 
     def _close(self, out: list[bytes]) -> None:

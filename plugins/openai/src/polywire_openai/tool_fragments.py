@@ -15,8 +15,8 @@ fragmented name), and is not doubled by being repeated; arguments that are an ob
 at the end is made. An empty id, or the text `null` for one, is none. An empty object as the first fragment stands in for
 arguments that may follow, and counts where none do.
 
-A call is announced when its arguments begin, for until then its name may still grow; and when its id is known, which some
-endpoints tell last. One that has no id is announced when it is over.
+A call is announced when its arguments begin, for until then its name may still grow; and when its id and its name are
+known, which some endpoints tell last. One that lacks either is announced when it is over.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class ToolCallAssembler:
             if slot.empty and not slot.fragments and not arguments.lstrip().startswith("{"):
                 slot.fragments.append(slot.empty)
             slot.fragments.append(arguments)
-            if slot.id and not slot.is_custom:
+            if slot.id and slot.name and not slot.is_custom:
                 if slot.started:
                     events.append(ToolCallDelta(arguments, slot.number + self.first_part))
                 else:

@@ -33,14 +33,12 @@ from polywire.translation.ids import with_id
 from polywire_openai.reading import Reading
 from polywire_openai.responses.errors import error_inside, find_error
 from polywire_openai.responses.fields import FUNCTION_CALL, MESSAGE, REASONING, WIRE, own_extras
+from polywire_openai.responses.growing import PARTS_OF_AN_ITEM, GrowingItem, number_in, with_annotations
 from polywire_openai.responses.items import JOINT, is_refusal, parts_of_item
 from polywire_openai.responses.usage import usage_details
 from polywire_openai.usage import decode_usage
 
 __all__ = ["PARTS_OF_AN_ITEM", "AnswerReader"]
-
-PARTS_OF_AN_ITEM = 1000
-"""So far apart are the numbers of the first parts of two items."""
 
 _NOT_METADATA = frozenset({"output", "usage", "error", "object", "created_at", "status", "obfuscation"})
 _INCOMPLETE = {
@@ -54,18 +52,6 @@ _STATUSES = {
     "in_progress": FinishReason.PAUSE,
 }
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
-
-
-class _Item:
-    """One item of the answer, as far as it has come."""
-
-    __slots__ = ("annotations", "item", "said", "started")
-
-    def __init__(self, item: dict[str, Any]) -> None:
-        self.item = item
-        self.said: dict[int, list[str]] = {}
-        self.annotations: dict[int, list[Any]] = {}
-        self.started = False
 
 
 class AnswerReader:
@@ -83,7 +69,7 @@ class AnswerReader:
         self._origin = origin
         self._metadata: dict[str, Any] = {}
         self._usage: Mapping[str, Any] = {}
-        self._open: dict[int, _Item] = {}
+        self._open: dict[int, GrowingItem] = {}
         self._closed: dict[int, list[tuple[int, AiPart]]] = {}
         self._places: dict[int, int] = {}
         """Where the items of an index are that was given to several: the last one's place."""
@@ -173,11 +159,11 @@ class AnswerReader:
 
     # Items that grow
 
-    def _item_at(self, payload: Mapping[str, Any], kind: str) -> tuple[_Item, int]:
+    def _item_at(self, payload: Mapping[str, Any], kind: str) -> tuple[GrowingItem, int]:
         index = self._place(payload)
         item = self._open.get(index)
         if item is None:
-            item = _Item({"type": kind})
+            item = GrowingItem({"type": kind})
             if index in self._closed:
                 # Said once more after the item was complete: whatever it is, it adds nothing.
                 return item, -1
@@ -207,14 +193,14 @@ class AnswerReader:
         if (state is not None and "id" in state.item) or index in self._closed:
             # Some servers give every item the index 0: each is an item of its own all the same.
             if state is not None:
-                self._close(index, self._grown(state), events, cut=False)
+                self._close(index, state.grown(), events, cut=False)
             index = self._next_place()
             if type(given) is int:
                 self._places[given] = index
             state = None
         if isinstance(identity, str):
             self._names[identity] = index
-        state = self._open.setdefault(index, state or _Item({}))
+        state = self._open.setdefault(index, state or GrowingItem({}))
         state.item = {**state.item, **item}
         name, call_id = item.get("name"), item.get("call_id")
         if (
@@ -233,7 +219,7 @@ class AnswerReader:
             if state.said:
                 events.append(ToolCallDelta("".join(state.said[0]), part))
 
-    def _say(self, state: _Item, place: int, text: str) -> None:
+    def _say(self, state: GrowingItem, place: int, text: str) -> None:
         self.fragments = state.said.setdefault(place, [])
         self.fragments.append(text)
 
@@ -242,7 +228,7 @@ class AnswerReader:
         if not isinstance(text, str) or not text:
             return
         state, part = self._item_at(payload, MESSAGE)
-        place = _number(payload, "content_index")
+        place = number_in(payload, "content_index")
         self._say(state, place, text)
         if part >= 0:
             events.append(TextDelta(text, part + place))
@@ -250,7 +236,7 @@ class AnswerReader:
     def _text_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         """What its deltas said before; some servers have none."""
         state = self._open.get(self._place(payload))
-        if state is not None and not state.said.get(_number(payload, "content_index")):
+        if state is not None and not state.said.get(number_in(payload, "content_index")):
             self._text_delta({**payload, "delta": payload.get("text")}, events)
 
     def _arguments_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
@@ -260,13 +246,13 @@ class AnswerReader:
 
     def _refusal_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         state, _ = self._item_at(payload, MESSAGE)
-        state.item.setdefault("refusals", set()).add(_number(payload, "content_index"))
+        state.item.setdefault("refusals", set()).add(number_in(payload, "content_index"))
         self._text_delta(payload, events)
 
     def _annotation(self, payload: Mapping[str, Any], _: list[StreamEvent]) -> None:
         state, _part = self._item_at(payload, MESSAGE)
         if payload.get("annotation") is not None:
-            state.annotations.setdefault(_number(payload, "content_index"), []).append(payload["annotation"])
+            state.annotations.setdefault(number_in(payload, "content_index"), []).append(payload["annotation"])
 
     def _arguments_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         text = payload.get("delta")
@@ -278,11 +264,11 @@ class AnswerReader:
             events.append(ToolCallDelta(text, part))
 
     def _summary_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        self._think(payload, _number(payload, "summary_index"), events)
+        self._think(payload, number_in(payload, "summary_index"), events)
 
     def _reasoning_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         # What is said in full comes after all that is said in short.
-        self._think(payload, PARTS_OF_AN_ITEM + _number(payload, "content_index"), events)
+        self._think(payload, PARTS_OF_AN_ITEM + number_in(payload, "content_index"), events)
 
     def _think(self, payload: Mapping[str, Any], place: int, events: list[StreamEvent]) -> None:
         text = payload.get("delta")
@@ -304,9 +290,13 @@ class AnswerReader:
     def _close(self, index: int, item: Mapping[str, Any], events: list[StreamEvent], *, cut: bool) -> None:
         if index in self._closed:
             return
-        state = self._open.pop(index, None) or _Item({})
+        state = self._open.pop(index, None) or GrowingItem({})
         for place, found in state.annotations.items():
-            item = _with_annotations(item, place, found)
+            item = with_annotations(item, place, found)
+        for key in ("name", "call_id"):
+            # What was announced counts where the end leaves it out.
+            if key in state.item and (not isinstance(item.get(key), str) or not item[key]):
+                item = {**item, key: state.item[key]}
         seed = str(self._metadata.get("id") or "")
         parts = [
             (place, self._with_own_id(part, seed, index) if type(part) is ToolCall else part)
@@ -321,7 +311,7 @@ class AnswerReader:
             return call
         return with_id(call, generate_call_id(seed, index, call.name))
 
-    def _end_part(self, part: int, value: AiPart, state: _Item, place: int, events: list[StreamEvent]) -> None:
+    def _end_part(self, part: int, value: AiPart, state: GrowingItem, place: int, events: list[StreamEvent]) -> None:
         match value:
             case TextContent():
                 said = "".join(state.said.get(place, ()))
@@ -355,35 +345,11 @@ class AnswerReader:
             if isinstance(item, Mapping):
                 self._close(index, item, events, cut=cut)
         for index in sorted(self._open):
-            self._close(index, self._grown(self._open[index]), events, cut=cut)
+            self._close(index, self._open[index].grown(), events, cut=cut)
             told = f"item {index} of the answer was not told as complete; it is read from its pieces"
             events.append(NoticeAdded(Notice("repaired", "stream", told)))
         if self._usage:
             events.append(UsageUpdate(decode_usage(self._usage)))
-
-    @staticmethod
-    def _grown(state: _Item) -> dict[str, Any]:
-        item, said = state.item, {place: "".join(texts) for place, texts in sorted(state.said.items())}
-        refusals = item.pop("refusals", set())
-        match item.get("type", MESSAGE):
-            case "message":
-                content = [
-                    {"type": "refusal", "refusal": text} if place in refusals else {"type": "output_text", "text": text}
-                    for place, text in said.items()
-                ]
-                return {**item, "status": "completed", "content": content}
-            case "function_call" if said:
-                return {**item, "arguments": said[0]}
-            case "reasoning" if said:
-                short = [text for place, text in said.items() if place < PARTS_OF_AN_ITEM]
-                full = [text for place, text in said.items() if place >= PARTS_OF_AN_ITEM]
-                grown = {**item, "summary": [{"type": "summary_text", "text": text} for text in short]}
-                # The seal that came at the beginning may be incomplete.
-                grown.pop("encrypted_content", None)
-                return (
-                    {**grown, "content": [{"type": "reasoning_text", "text": text} for text in full]} if full else grown
-                )
-        return item
 
     def finish(self) -> list[StreamEvent]:
         """The answer is over: return its last event."""
@@ -416,20 +382,3 @@ class AnswerReader:
             for part in parts
         )
         return FinishReason.REFUSAL if declined else FinishReason.STOP
-
-
-def _number(payload: Mapping[str, Any], key: str) -> int:
-    value = payload.get(key)
-    return value if type(value) is int and 0 <= value < PARTS_OF_AN_ITEM else 0
-
-
-def _with_annotations(item: Mapping[str, Any], place: int, annotations: list[Any]) -> Mapping[str, Any]:
-    """Put annotations that were only told on their own into the part that they are about."""
-    content = item.get("content")
-    if not isinstance(content, (list, tuple)) or place >= len(content) or not isinstance(content[place], Mapping):
-        return item
-    if content[place].get("annotations"):
-        return item
-    filled = list(content)
-    filled[place] = {**content[place], "annotations": annotations}
-    return {**item, "content": filled}

@@ -1,0 +1,67 @@
+"""An item of an answer while it grows: its pieces, and the item that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from polywire_openai.responses.fields import MESSAGE
+
+__all__ = ["PARTS_OF_AN_ITEM", "GrowingItem", "number_in", "with_annotations"]
+
+PARTS_OF_AN_ITEM = 1000
+"""So far apart are the numbers of the first parts of two items."""
+
+
+class GrowingItem:
+    """One item of the answer, as far as it has come."""
+
+    __slots__ = ("annotations", "item", "said", "started")
+
+    def __init__(self, item: dict[str, Any]) -> None:
+        self.item = item
+        self.said: dict[int, list[str]] = {}
+        self.annotations: dict[int, list[Any]] = {}
+        self.started = False
+
+    def grown(self) -> dict[str, Any]:
+        """Return the item as its pieces make it, for one that is never told as complete."""
+        item, said = self.item, {place: "".join(texts) for place, texts in sorted(self.said.items())}
+        refusals = item.pop("refusals", set())
+        match item.get("type", MESSAGE):
+            case "message":
+                content = [
+                    {"type": "refusal", "refusal": text} if place in refusals else {"type": "output_text", "text": text}
+                    for place, text in said.items()
+                ]
+                return {**item, "status": "completed", "content": content}
+            case "function_call" if said:
+                return {**item, "arguments": said[0]}
+            case "reasoning" if said:
+                short = [text for place, text in said.items() if place < PARTS_OF_AN_ITEM]
+                full = [text for place, text in said.items() if place >= PARTS_OF_AN_ITEM]
+                grown = {**item, "summary": [{"type": "summary_text", "text": text} for text in short]}
+                # The seal that came at the beginning may be incomplete.
+                grown.pop("encrypted_content", None)
+                return (
+                    {**grown, "content": [{"type": "reasoning_text", "text": text} for text in full]} if full else grown
+                )
+        return item
+
+
+def number_in(payload: Mapping[str, Any], key: str) -> int:
+    """Return the place that an event names; 0 where it names none."""
+    value = payload.get(key)
+    return value if type(value) is int and 0 <= value < PARTS_OF_AN_ITEM else 0
+
+
+def with_annotations(item: Mapping[str, Any], place: int, annotations: list[Any]) -> Mapping[str, Any]:
+    """Put annotations that were only told on their own into the part that they are about."""
+    content = item.get("content")
+    if not isinstance(content, (list, tuple)) or place >= len(content) or not isinstance(content[place], Mapping):
+        return item
+    if content[place].get("annotations"):
+        return item
+    filled = list(content)
+    filled[place] = {**content[place], "annotations": annotations}
+    return {**item, "content": filled}
