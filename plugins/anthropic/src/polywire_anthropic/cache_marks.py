@@ -8,14 +8,15 @@ the newest ones push out the oldest of the conversation. Every mark left out is 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from polywire.contents import CacheMark
 from polywire.responses import Notice
 
-__all__ = ["cache_control", "limit_cache_marks"]
+__all__ = ["bears_mark", "cache_control", "limit_cache_marks"]
 
 _KEY = "cache_control"
+_Path: TypeAlias = tuple[Any, ...]
 
 
 def cache_control(mark: CacheMark) -> dict[str, Any]:
@@ -23,33 +24,55 @@ def cache_control(mark: CacheMark) -> dict[str, Any]:
     return {"type": "ephemeral"} if mark.ttl is None else {"type": "ephemeral", "ttl": mark.ttl}
 
 
+def bears_mark(block: dict[str, Any]) -> bool:
+    """Whether a block that was just written, or one within it, bears a mark."""
+    if block.get(_KEY) is not None:
+        return True
+    inner = block.get("content")
+    return block["type"] == "tool_result" and isinstance(inner, list) and any(map(bears_mark, inner))
+
+
 def limit_cache_marks(body: dict[str, Any], limit: int, notices: list[Notice]) -> None:
-    """Take the marks beyond `limit` out of a body that was just written."""
+    """Take the marks beyond `limit` out of a body that was just written; what it holds is copied, not changed."""
     # The automatic mark of the whole request takes one of the places.
     limit -= 1 if body.get(_KEY) is not None else 0
-    fixed: list[tuple[Any, int, str]] = []
-    turns: list[tuple[Any, int, str]] = []
+    fixed: list[_Path] = []
+    turns: list[_Path] = []
     for key in ("tools", "system"):
         if isinstance(body.get(key), list):
-            _gather(body[key], key, fixed)
+            _gather(body[key], (key,), fixed)
     for index, turn in enumerate(body.get("messages", ())):
-        content = turn["content"]
-        if type(content) is list:
-            _gather(content, f"messages[{index}].content", turns)
+        # What is ready JSON bears no marks.
+        if type(turn) is dict and type(turn["content"]) is list:
+            _gather(turn["content"], ("messages", index, "content"), turns)
     if len(fixed) + len(turns) <= limit:
         return
     kept_turns = min(len(turns), max(limit - len(fixed), min(limit, 1)))
     kept_fixed = limit - kept_turns
     dropped = fixed[: max(len(fixed) - kept_fixed, 0)] + turns[: len(turns) - kept_turns]
-    for holder, index, _ in dropped:
-        holder[index] = {key: value for key, value in holder[index].items() if key != _KEY}
-    places = ", ".join(place for _, _, place in dropped)
+    for path in dropped:
+        body[path[0]] = _without_mark(body[path[0]], path[1:])
+    places = ", ".join(map(_place, dropped))
     notices.append(Notice("dropped", "cache", f"at most {limit} cache marks are sent; left out are those at {places}"))
 
 
-def _gather(blocks: list[Any], where: str, marks: list[tuple[Any, int, str]]) -> None:
+def _gather(blocks: list[Any], path: _Path, marks: list[_Path]) -> None:
     for index, block in enumerate(blocks):
+        if not isinstance(block, dict):
+            continue
         if "content" in block and block["type"] == "tool_result" and isinstance(block["content"], list):
-            _gather(block["content"], f"{where}[{index}].content", marks)
+            _gather(block["content"], (*path, index, "content"), marks)
         if _KEY in block and block[_KEY] is not None:
-            marks.append((blocks, index, f"{where}[{index}]"))
+            marks.append((*path, index))
+
+
+def _without_mark(value: Any, path: _Path) -> Any:
+    if not path:
+        return {key: item for key, item in value.items() if key != _KEY}
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = _without_mark(value[path[0]], path[1:])
+    return copy
+
+
+def _place(path: _Path) -> str:
+    return str(path[0]) + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])

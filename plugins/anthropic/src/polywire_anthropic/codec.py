@@ -64,7 +64,7 @@ class AnthropicCodec:
             raise BadRequest(msg)
         profile = self.profiles.for_model(model)
         meant, notices = apply_markup_to_request(request, profile)
-        body = encode_body(meant, profile)
+        body = encode_body(meant, profile, as_json=True)
         if stream:
             body.json["stream"] = True
         return Encoded(

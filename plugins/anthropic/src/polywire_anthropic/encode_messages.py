@@ -11,6 +11,9 @@ The rules, by turn and not by message:
 - The first turn is the user's. Where a history begins with the assistant, a short user turn is put before it, with a
   notice.
 - Text that is empty is not sent. The last turn, where it is the assistant's, ends without white space.
+
+What is written for sending is ready JSON as far as nothing in it may still change, and is remembered: on each message,
+and on the history as a whole, so that a conversation sent turn by turn costs work for what each turn adds.
 """
 
 from __future__ import annotations
@@ -18,16 +21,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from polywire import wire_json
 from polywire.errors import UnsupportedByModel
 from polywire.immutable import EMPTY
 from polywire.memo import recall, remember
 from polywire.messages import AiMessage, CustomMessage, Message, SystemMessage, ToolCall, ToolResultMessage, UserMessage
 from polywire.profiles import Profile
 from polywire.responses import Notice
+from polywire.survey import Survey
+from polywire_anthropic.cache_marks import bears_mark
 from polywire_anthropic.decode import WIRE
 from polywire_anthropic.encode_blocks import Block, BlockWriter, compact_content
 
-__all__ = ["FIRST_USER_TEXT", "encode_history", "encode_list"]
+__all__ = ["FIRST_USER_TEXT", "encode_history", "encode_history_json", "encode_list"]
 
 FIRST_USER_TEXT = "(The conversation begins with the assistant.)"
 """What the user says in a history that begins with the assistant."""
@@ -36,44 +44,88 @@ LATE = 1 << 30
 
 
 class _Turn:
-    __slots__ = ("blocks", "extras", "results", "role")
+    __slots__ = ("blocks", "extras", "results", "role", "whole")
 
     def __init__(self, role: str) -> None:
         self.role = role
-        self.blocks: list[Block] = []
-        self.results: list[tuple[int, Block]] = []
+        self.blocks: list[Any] = []
+        self.results: list[tuple[int, Any]] = []
         self.extras: dict[str, Any] = {}
+        self.whole: msgspec.Raw | None = None
+        """The turn as ready JSON, where one message alone has given all of it."""
 
-    def content(self) -> list[Block]:
+    def copy(self) -> _Turn:
+        twin = _Turn(self.role)
+        twin.blocks, twin.results = self.blocks.copy(), self.results.copy()
+        twin.extras, twin.whole = self.extras.copy(), self.whole
+        return twin
+
+    def content(self) -> list[Any]:
         if not self.results:
             return self.blocks
         if len(self.results) > 1:
             self.results.sort(key=lambda result: result[0])
         return [block for _, block in self.results] + self.blocks
 
+    def written(self) -> Any:
+        if self.whole is not None:
+            return self.whole
+        return {"role": self.role, "content": compact_content(self.content()), **self.extras}
+
 
 class _HistoryWriter:
-    def __init__(self, profile: Profile, notices: list[Notice], *, is_list: bool) -> None:
+    """
+    Writes a history into turns.
+
+    Args:
+        profile: the model's.
+        notices: where what was changed is told.
+        is_list: whether there is no field for instructions.
+        as_json: write blocks and turns as ready JSON, and remember them. Not for what is handed to a caller, who may
+            change it.
+    """
+
+    def __init__(
+        self, profile: Profile, notices: list[Notice], *, is_list: bool = False, as_json: bool = False
+    ) -> None:
         self._profile = profile
         self._writer = BlockWriter(profile, notices)
         self._notices = notices
+        self._told = len(notices)
         self._is_list = is_list
-        # A payload handed to a caller may be changed there; only one that is turned into bytes at once may share blocks.
-        self._remembers = not profile.quirks.get("as_read")
+        self._as_json = as_json
+        self._before: list[Any] = []
+        """The turns, written, that stand before `_turns` and will not change."""
         self._turns: list[_Turn] = []
         self._order: dict[str, int] = {}
         self._system: list[list[Block]] = []
+        self._is_settled = as_json
 
-    def write(self, messages: Sequence[Message]) -> None:
+    def go_on(self, found: Survey) -> int:
+        """Go on from what was written for the beginning of this history; returns how many messages that holds."""
+        key, count, state = found.written
+        if key is not self._profile:
+            return 0
+        before, last, order, system = state
+        self._before, self._turns = before.copy(), [last.copy()]
+        self._order, self._system = order.copy(), system.copy()
+        return count
+
+    def note(self, found: Survey, count: int) -> None:
+        """Let the history remember what was written for it, unless more messages could change any of it."""
+        if self._is_settled and self._turns and self._turns[-1].role == "user" and len(self._notices) == self._told:
+            before = [*self._before, *(turn.written() for turn in self._turns[:-1])]
+            found.written = (self._profile, count, (before, self._turns[-1], self._order, self._system))
+
+    def write(self, messages: Sequence[Message], start: int = 0) -> None:
         """
-        Write the messages into turns.
+        Write the messages, from the one at `start`, into turns.
 
         The loop is the hot path of a long conversation, so what is short stands in it rather than in functions
         [measured: half the time of the same with a function for each kind].
         """
-        profile = self._profile if self._remembers else None
         turns = self._turns
-        for position, message in enumerate(messages):
+        for position, message in enumerate(messages[start:] if start else messages, start):
             kind = type(message)
             if kind is SystemMessage:
                 after = messages[position + 1] if position + 1 < len(messages) else None
@@ -82,18 +134,22 @@ class _HistoryWriter:
             if kind is CustomMessage:
                 msg = f"messages[{position}]: this wire does not know the custom message {sorted(message.attributes)}"  # type: ignore[union-attr]
                 raise UnsupportedByModel(msg)
-            blocks: list[Block] | None = None if profile is None else recall(message, profile)  # type: ignore[arg-type]
-            if blocks is None:
-                blocks = self._written(message, position)
+            if self._as_json:
+                blocks, whole = recall(message, self._profile) or self._ready(message, position)  # type: ignore[arg-type]
+            else:
+                blocks, whole = self._blocks(message, position), None
             if kind is ToolResultMessage:
                 if not turns or turns[-1].role != "user":
                     turns.append(_Turn("user"))
+                turn = turns[-1]
+                turn.whole = None if turn.results or turn.blocks else whole
                 # The message's extras stand in the block: all results share the one user's turn.
-                turns[-1].results.append((self._order.get(message.call_id, LATE), blocks[0]))  # type: ignore[union-attr]
+                turn.results.append((self._order.get(message.call_id, LATE), blocks[0]))  # type: ignore[union-attr]
                 continue
             if not blocks:
                 continue
             turn = self._turn(message.role, message.extras)  # type: ignore[union-attr]
+            turn.whole = None if turn.results or turn.blocks else whole
             turn.blocks += blocks
             if kind is AiMessage:
                 order = self._order
@@ -101,19 +157,33 @@ class _HistoryWriter:
                     if type(part) is ToolCall:
                         order.setdefault(part.id, len(order))
 
-    def _written(self, message: Message, position: int) -> list[Block]:
-        """Write a message's blocks, and remember them on it, unless there is something to say about it each time."""
-        where, told = f"messages[{position}]", len(self._notices)
-        if isinstance(message, AiMessage):
-            blocks = self._writer.assistant(message, where)
-        elif isinstance(message, ToolResultMessage):
-            blocks = self._writer.result(message, where)
-        else:
-            assert isinstance(message, UserMessage)
-            blocks = self._writer.user(message, where)
-        if self._remembers and len(self._notices) == told:
-            remember(message, self._profile, blocks)
-        return blocks
+    def _blocks(self, message: Message, position: int) -> list[Block]:
+        where = f"messages[{position}]"
+        if type(message) is AiMessage:
+            return self._writer.assistant(message, where)
+        if type(message) is ToolResultMessage:
+            return self._writer.result(message, where)
+        assert isinstance(message, UserMessage)
+        return self._writer.user(message, where)
+
+    def _ready(self, message: Message, position: int) -> tuple[list[Any], msgspec.Raw | None]:
+        """
+        Write a message's blocks as JSON, with the turn that they make where no other message has a part in it.
+
+        Both are remembered, unless there is something to say about the message each time. Blocks with cache marks stay
+        as they are, for which marks are sent goes by all of them; and so do those of a turn with fields of its own.
+        """
+        told = len(self._notices)
+        blocks: list[Any] = self._blocks(message, position)
+        whole: msgspec.Raw | None = None
+        own_fields = type(message) is not ToolResultMessage and message.extras  # type: ignore[union-attr]
+        if not own_fields and not any(map(bears_mark, blocks)):
+            role = "assistant" if type(message) is AiMessage else "user"
+            whole = msgspec.Raw(wire_json.encode({"role": role, "content": compact_content(blocks)}))
+            blocks = [msgspec.Raw(wire_json.encode(block)) for block in blocks]
+        if len(self._notices) == told:
+            remember(message, self._profile, (blocks, whole))  # type: ignore[arg-type]
+        return blocks, whole
 
     def _turn(self, role: str, extras: Mapping[str, Any]) -> _Turn:
         turns = self._turns
@@ -137,6 +207,7 @@ class _HistoryWriter:
         blocks = self._writer.contents(message.contents, where)
         if not blocks:
             return
+        self._is_settled = self._is_settled and not self._turns
         if self._may_stand(message, after):
             turn = _Turn("system")
             turn.blocks = blocks
@@ -168,11 +239,10 @@ class _HistoryWriter:
         return [block for blocks in self._system for block in blocks]
 
     def messages(self) -> list[dict[str, Any]]:
-        turns = self._turns
         self._end()
-        if not self._is_list:
+        if not self._is_list and not self._before:
             self._begin()
-        return [{"role": turn.role, "content": compact_content(turn.content()), **turn.extras} for turn in turns]
+        return [*self._before, *[turn.written() for turn in self._turns]]
 
     def _begin(self) -> None:
         turns = self._turns
@@ -191,7 +261,10 @@ class _HistoryWriter:
         turns = self._turns
         if not turns or turns[-1].role != "assistant":
             return
-        blocks = turns[-1].blocks
+        turn = turns[-1]
+        turn.whole = None
+        turn.blocks = [wire_json.decode(block) if type(block) is msgspec.Raw else block for block in turn.blocks]
+        blocks = turn.blocks
         if blocks[-1]["type"] == "text" and blocks[-1]["text"][-1].isspace():
             self._writer.tell(
                 "repaired", "messages", "white space at the end of the last assistant message is left out"
@@ -226,9 +299,33 @@ def encode_history(
     Raises:
         UnsupportedByModel: something in it has no place on this wire; the message names the place.
     """
-    writer = _HistoryWriter(profile, notices, is_list=False)
+    writer = _HistoryWriter(profile, notices)
     writer.write(messages)
     turns = writer.messages()
+    return writer.system(), turns
+
+
+def encode_history_json(
+    messages: Sequence[Message], profile: Profile, notices: list[Notice], found: Survey | None
+) -> tuple[str | list[Block] | None, list[Any]]:
+    """
+    Write a history for sending: as `encode_history`, but in part as ready JSON.
+
+    Args:
+        messages: the history.
+        profile: the model's.
+        notices: where what was changed is told.
+        found: what the history holds, which remembers what is written for it; `None` for one that was changed on the way.
+
+    Raises:
+        UnsupportedByModel: as for `encode_history`.
+    """
+    writer = _HistoryWriter(profile, notices, as_json=True)
+    start = 0 if found is None else writer.go_on(found)
+    writer.write(messages, start)
+    turns = writer.messages()
+    if found is not None and start != len(messages):
+        writer.note(found, len(messages))
     return writer.system(), turns
 
 

@@ -15,7 +15,7 @@ from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.prepare import prepare
 from polywire_anthropic.cache_marks import limit_cache_marks
 from polywire_anthropic.decode import WIRE, Reading
-from polywire_anthropic.encode_messages import encode_history
+from polywire_anthropic.encode_messages import encode_history, encode_history_json
 from polywire_anthropic.thinking import Thinking, decode_reasoning, encode_reasoning
 from polywire_anthropic.tools import encode_tool_choice, encode_tools
 
@@ -41,9 +41,9 @@ class Body:
     notices: list[Notice]
 
 
-def encode_body(request: ChatRequest, profile: Profile) -> Body:
+def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False) -> Body:
     """
-    Write a request for a profile.
+    Write a request for a profile. With `as_json` the messages may be ready JSON: for sending, not for looking at.
 
     Where the caller gives no `max_tokens`, which the wire demands, the profile's `default_max_tokens` is sent.
 
@@ -54,7 +54,11 @@ def encode_body(request: ChatRequest, profile: Profile) -> Body:
     parameters, notices = prepared.parameters, prepared.notices
     asked: Mapping[str, Any] = request.parameters.extras.get(WIRE, {})
     as_read: Mapping[str, Any] = asked if profile.quirks.get("as_read") else {}
-    system, messages = encode_history(prepared.messages, profile, notices)
+    system, messages = (
+        encode_history_json(prepared.messages, profile, notices, prepared.survey)
+        if as_json
+        else encode_history(prepared.messages, profile, notices)
+    )
     thinking = encode_reasoning(parameters.reasoning, profile, parameters.max_tokens, notices)
 
     body: dict[str, Any] = {}
