@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -203,6 +204,35 @@ def test_a_cut_read_leaves_no_cancellation_on_the_task(async_world: Any) -> None
         await asyncio.sleep(1)
 
     async_world.run_coroutine(main())
+
+
+def test_content_that_comes_in_spite_of_the_cancellation_is_handed_out_and_the_stream_goes_on(async_world: Any) -> None:
+    class Stubborn:
+        """A source that has its answer ready when it is told to stop, and keeps it."""
+
+        def __init__(self) -> None:
+            self.batches = [[TextDelta("late")], [END], []]
+
+        async def aread(self) -> Any:
+            if len(self.batches) == 3:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(100)
+            return self.batches.pop(0)
+
+        async def aclose(self) -> None: ...
+
+    inner = async_world.model()
+    inner.do_astream = lambda _: Stubborn()
+    model = PolicyModel(inner, [DeadlinePolicy(first_event=1)], runtime=async_world.runtime)
+
+    async def main() -> list[Any]:
+        seen = [event async for event in model.astream("x")]
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+        return seen
+
+    assert async_world.run_coroutine(main()) == [TextDelta("late"), END]
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "5"])

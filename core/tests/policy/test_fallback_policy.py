@@ -20,11 +20,11 @@ from polywire.errors import (
     StreamInterrupted,
     UnsupportedByModel,
 )
-from polywire.events import ResponseStart, TextDelta
+from polywire.events import ResponseEnd, ResponseStart, TextDelta
 from polywire.messages import UserMessage
 from polywire.models import ChatModel
 from polywire.policy import CircuitBreaker, DeadlinePolicy, FallbackPolicy, LimitPolicy, PolicyModel, RetryPolicy
-from polywire.responses import ChatResponse
+from polywire.responses import ChatResponse, FinishReason
 
 
 def with_fallback(world: Any, first: Any, *others: tuple[str, Any], **keywords: Any) -> PolicyModel:
@@ -153,6 +153,27 @@ def test_a_stream_falls_back_unseen_before_its_first_content(world: Any) -> None
 
     assert outcome.value.metadata["id"] == "r1"
     assert (first.opened, first.closed) == (1, 1)
+
+
+def test_the_reader_sees_one_start_and_it_is_of_the_model_that_answers(world: Any) -> None:
+    first = world.model([ResponseStart({"id": "lost"}), ServerError("no")])
+    second = world.model([ResponseStart({"id": "r2"}), TextDelta("hi"), ResponseEnd(FinishReason.STOP)])
+
+    outcome = world.stream(with_fallback(world, first, ("second", second)))
+
+    starts = [event for event in outcome.events if type(event) is ResponseStart]
+    assert [type(event) for event in outcome.events] == [ResponseStart, TextDelta, ResponseEnd]
+    assert starts[0].metadata["id"] == outcome.value.metadata["id"] == "r2"
+    assert starts[0].metadata["answered_by"] == outcome.value.metadata["answered_by"] == "second"
+
+
+def test_a_model_that_tells_no_start_is_given_one_by_the_fallback(world: Any) -> None:
+    second = world.model([TextDelta("hi"), ResponseEnd(FinishReason.STOP)])
+
+    outcome = world.stream(with_fallback(world, world.model(ServerError("no")), ("second", second)))
+
+    assert [type(event) for event in outcome.events] == [ResponseStart, TextDelta, ResponseEnd]
+    assert outcome.events[0].metadata["answered_by"] == "second"
 
 
 def test_a_fallback_that_cannot_stream_tells_its_whole_answer(world: Any) -> None:

@@ -18,7 +18,7 @@ from polywire.policy.watches import AsyncWatch, Watch
 from polywire.responses import FinishReason, TokenUsage
 
 if TYPE_CHECKING:
-    from polywire.policy.calls import Call
+    from polywire.policy.calls import Call, CallRecord
 
 __all__ = ["AsyncPolicySource", "PolicySource"]
 
@@ -59,11 +59,7 @@ class _PolicySource:
         opened.held = ()
         record = call.record
         if batch and (record.notices or record.metadata):
-            extra: list[StreamEvent] = []
-            if record.metadata:
-                extra.append(ResponseStart(record.metadata))
-            extra.extend(NoticeAdded(notice) for notice in record.notices)
-            batch = [*extra, *batch]
+            batch = _annotated(batch, record)
         if opened.riders:
             self._note(batch)
         return batch
@@ -99,6 +95,19 @@ class _PolicySource:
         # A stream that is dropped unclosed; every rider is safe in a finaliser.
         if not self._closed:
             self._finish()
+
+
+def _annotated(batch: Sequence[StreamEvent], record: CallRecord) -> list[StreamEvent]:
+    """Put what policies have to say into the first batch: metadata into the start event of the model that answered."""
+    events = list(batch)
+    start = next((event for event in events if type(event) is ResponseStart), None)
+    at = 0 if start is None else events.index(start)
+    if record.metadata:
+        own = ResponseStart() if start is None else start
+        events[at : at + (start is not None)] = [ResponseStart({**own.metadata, **record.metadata}, own.origin)]
+    at += start is not None or bool(record.metadata)
+    events[at:at] = [NoticeAdded(notice) for notice in record.notices]
+    return events
 
 
 class PolicySource(_PolicySource):

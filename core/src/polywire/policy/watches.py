@@ -201,9 +201,12 @@ class AsyncWatch(_Limits):
         finally:
             self._reading = False
             self._task = None
-        if self._fired and task is not None:
-            # The source swallowed the cancellation; it must not stay on the task.
-            task.uncancel()
+        if self._fired:
+            # What was read came in time after all, or the source swallowed the cancellation: it must not stay on the
+            # task, and the next read has limits of its own.
+            self._fired = False
+            if task is not None:
+                task.uncancel()
         return result
 
     def _arm(self, _now: float) -> None:
