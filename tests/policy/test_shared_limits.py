@@ -172,18 +172,24 @@ def shared(redis: Redis, answer: Any = "ok", **limits: Any) -> tuple[Any, LimitP
 
 
 def test_tokens_are_settled_through_the_store(redis: Redis) -> None:
-    limits: dict[str, Any] = {"tokens_per_minute": 3000, "token_burst": 100, "estimate": 100}  # 50 a second
+    limits: dict[str, Any] = {"tokens_per_minute": 6, "token_burst": 130, "estimate": 100}  # one in ten seconds
     cheap = ChatResponse(AiMessage("ok"), TokenUsage(input_tokens=5, output_tokens=5))
     (first, one), (second, two) = (shared(redis, lambda _: cheap, **limits) for _ in range(2))
-    started = time.monotonic()
+    client = redis_client(redis)
 
+    # Each reserves 100 and gives 90 back: 10, 20, 30 are spent when the next asks for its 100 of the 130.
     for model in (first, second, first, second):
-        model.chat("q")
+        assert model.chat("q", deadline=30).text == "ok"
+        wait_until(lambda: client.zcard("polywire:{shared}:leases") == 0, "a call is not settled")
+    with pytest.raises(RateLimited) as caught:
+        first.chat("q", deadline=0.3)
 
-    # Each reserves 100 and gives 90 back: the three that wait do so for 10, a fifth of a second, and not for two whole ones.
-    assert 0.58 < time.monotonic() - started < 5.5
+    # 40 are spent, and 10 of them stand in the way: so many have to drain away, in a hundred seconds less those since then.
+    assert caught.value.retry_after is not None
+    assert 50 < caught.value.retry_after <= 100
     one.close()
     two.close()
+    client.close()
 
 
 def test_a_failed_call_gives_its_tokens_back_through_the_store(redis: Redis) -> None:
