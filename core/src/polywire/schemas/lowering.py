@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from polywire.errors import BadRequest, PolywireError
 from polywire.immutable import FrozenDict
 from polywire.schemas.combining import is_object_like, merge, types_of
 from polywire.schemas.dialects import SchemaDialect, dialect_named
@@ -65,6 +66,7 @@ def lower_schema(schema: Mapping[str, Any] | None, dialect: str = "full", *, sub
 
     Raises:
         SettingsError: there is no such dialect.
+        BadRequest: it is no JSON Schema: a keyword has a value of another kind.
     """
     if not schema:
         schema = FrozenDict({"type": "object", "properties": FrozenDict()})
@@ -72,15 +74,25 @@ def lower_schema(schema: Mapping[str, Any] | None, dialect: str = "full", *, sub
     if facts == _EVERYTHING:
         return Lowered(schema)
     if type(schema) is not FrozenDict:
-        return _Lowering(schema, facts, dialect, subject).run()
+        return _lowered(schema, facts, dialect, subject)
     # A read-only schema is lowered once. Its identity is the key: 1, 1.0 and True are equal, and are not the same here.
     key = (id(schema), dialect, subject)
     known = _remembered.get(key)
     if known is None or known[0] is not schema:
         if len(_remembered) >= 1024:
             _remembered.clear()
-        known = _remembered[key] = (schema, _Lowering(schema, facts, dialect, subject).run())
+        known = _remembered[key] = (schema, _lowered(schema, facts, dialect, subject))
     return known[1]
+
+
+def _lowered(schema: Mapping[str, Any], facts: SchemaDialect, dialect: str, subject: str) -> Lowered:
+    try:
+        return _Lowering(schema, facts, dialect, subject).run()
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        if isinstance(error, PolywireError):
+            raise
+        msg = f"{subject}: this is no JSON Schema ({type(error).__name__}: {error})"
+        raise BadRequest(msg) from error
 
 
 class _Lowering:

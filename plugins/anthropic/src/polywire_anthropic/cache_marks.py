@@ -29,7 +29,7 @@ def bears_mark(block: dict[str, Any]) -> bool:
     if block.get(_KEY) is not None:
         return True
     inner = block.get("content")
-    return block["type"] == "tool_result" and isinstance(inner, list) and any(map(bears_mark, inner))
+    return block.get("type") == "tool_result" and isinstance(inner, list) and any(map(bears_mark, inner))
 
 
 def limit_cache_marks(body: dict[str, Any], limit: int, notices: list[Notice]) -> None:
@@ -60,7 +60,7 @@ def _gather(blocks: list[Any], path: _Path, marks: list[_Path]) -> None:
     for index, block in enumerate(blocks):
         if not isinstance(block, dict):
             continue
-        if "content" in block and block["type"] == "tool_result" and isinstance(block["content"], list):
+        if "content" in block and block.get("type") == "tool_result" and isinstance(block["content"], list):
             _gather(block["content"], (*path, index, "content"), marks)
         if _KEY in block and block[_KEY] is not None:
             marks.append((*path, index))

@@ -98,7 +98,7 @@ def _choice(config: Any, kept: dict[str, Any]) -> ToolChoice | None:
         kept["toolConfig"] = rest
     if not isinstance(calling, Mapping) or calling.get("mode") not in _MODES:
         return None
-    return ToolChoice(_MODES[calling["mode"]], tuple(calling.get("allowedFunctionNames") or ()))  # type: ignore[arg-type]
+    return ToolChoice(_MODES[calling["mode"]], tuple(map(str, calling.get("allowedFunctionNames") or ())))  # type: ignore[arg-type]
 
 
 def _tools(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolSpecification | OpaqueTool, ...]:

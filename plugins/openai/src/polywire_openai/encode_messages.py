@@ -196,7 +196,7 @@ class MessageWriter:
             moved = any(item.extras == MOVED for item in contents if type(item) is TextContent and item.extras)
             content = self._contents.contents(contents, where, "\n")
             if moved and isinstance(content, list):
-                content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+                content = "\n".join([part["text"] for part in content if isinstance(part.get("text"), str)])
             if self._wrap_success and isinstance(content, str):
                 content = success_envelope(content)
         written: dict[str, Any] = {"role": "tool", "tool_call_id": message.call_id, "content": content or ""}
