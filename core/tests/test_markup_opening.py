@@ -25,7 +25,8 @@ from polywire.markup import apply_markup_to_request, apply_markup_to_response, w
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest
 
-PROFILE = Profile(think_tags=True, reasoning_echo="tool_calls", quirks={"think_tags_opening": "required"})
+PROFILE = Profile(reasoning_echo="tool_calls", quirks={"think_tags_fallback": True})
+SURE = Profile(think_tags=True, reasoning_field="reasoning", quirks={"think_tags_opening": "required"})
 
 
 class Decoder:
@@ -45,8 +46,8 @@ class Decoder:
         return []
 
 
-def streamed(*batches: list[StreamEvent]) -> ChatResponse:
-    decoder = with_markup(Decoder(*batches), PROFILE)
+def streamed(*batches: list[StreamEvent], profile: Profile = PROFILE) -> ChatResponse:
+    decoder = with_markup(Decoder(*batches), profile)
     collector = ResponseCollector()
     for index in range(len(batches)):
         collector.add_all(decoder.feed(Frame(str(index).encode())))
@@ -67,16 +68,17 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.parametrize("profile", [PROFILE, SURE, PROFILE.changed({"tool_markup": ["hermes"]})])
 @pytest.mark.parametrize(("text", "thinking", "rest"), ANSWERS)
-def test_whole_and_at_every_split_the_same(text: str, thinking: str | None, rest: str | None) -> None:
-    whole = apply_markup_to_response(ChatResponse(AiMessage(text), finish_reason=FinishReason.STOP), PROFILE)
+def test_whole_and_at_every_split_the_same(text: str, thinking: str | None, rest: str | None, profile: Profile) -> None:
+    whole = apply_markup_to_response(ChatResponse(AiMessage(text), finish_reason=FinishReason.STOP), profile)
     assert (whole.thinking, whole.text) == (thinking, rest)
 
     end: list[StreamEvent] = [ResponseEnd(FinishReason.STOP, {"id": "r1"})]
     splits = [[text[:at], text[at:]] for at in range(len(text) + 1)] + [list(text)]
     for pieces in splits:
         batches: list[list[StreamEvent]] = [[TextDelta(piece, 1)] for piece in pieces if piece]
-        response = streamed([ResponseStart({"id": "r1"})], *batches, end)
+        response = streamed([ResponseStart({"id": "r1"})], *batches, end, profile=profile)
 
         assert (response.thinking, response.text) == (thinking, rest), pieces
         assert response.metadata["id"] == "r1"

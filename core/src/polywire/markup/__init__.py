@@ -23,7 +23,8 @@ A call read from text has a generated id (or the form's own), `source="markup"`,
 `tool_calls`. Text that only looks like markup stays text: malformed JSON between the tags, an unknown tag, a tag that is
 never closed. Thinking is read only where the answer begins with it; nothing in it is ever a call. Where the profile's
 quirk `think_tags_opening` is `"required"`, an answer that does not begin with `<think>` streams at once; by default it
-is held until `</think>` or the end, since many templates write the opening tag into the prompt.
+is held until `</think>` or the end, since many templates write the opening tag into the prompt. With the quirk
+`think_tags_fallback` an answer that begins with `<think>` is read so although the profile does not say that any does.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from polywire.events import (
     ToolCallStart,
     events_of,
 )
-from polywire.markup.gate import Names
+from polywire.markup.gate import Names, tags_may_come
 from polywire.markup.parser import MarkupParser
 from polywire.markup.pieces import CallPiece, Piece, TextPiece
 from polywire.markup.requesting import DEFAULT_FORM
@@ -68,6 +68,8 @@ class MarkupEvents:
         self._forms = forms
         self._think_tags = profile.think_tags
         self._opening_tag = str(profile.quirks.get("think_tags_opening", "optional"))
+        if tags_may_come(profile):
+            self._think_tags, self._opening_tag = True, "required"
         self._names = names
         tools = (request.parameters.tools or ()) if request is not None else ()
         self._tools = [

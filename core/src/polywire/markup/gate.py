@@ -19,6 +19,7 @@ __all__ = [
     "apply_markup_to_request",
     "apply_markup_to_response",
     "reads_markup",
+    "tags_may_come",
     "with_markup",
     "writes_markup",
 ]
@@ -36,27 +37,27 @@ class Names(Protocol):
 
 def reads_markup(profile: Profile) -> bool:
     """Whether this profile's answers may hold thinking or calls written as text."""
-    return profile.think_tags or bool(profile.tool_markup) or profile.tool_calling == "markup"
+    return profile.think_tags or tags_may_come(profile) or bool(profile.tool_markup) or profile.tool_calling == "markup"
+
+
+def tags_may_come(profile: Profile) -> bool:
+    """Whether `<think>` at the very beginning is read though nothing says that this model writes it."""
+    return bool(profile.quirks.get("think_tags_fallback")) and not profile.think_tags
 
 
 def writes_markup(profile: Profile) -> bool:
     """Whether this profile's requests hold tools, calls or thinking written as text."""
     return profile.tool_calling == "markup" or (
-        profile.think_tags
-        and not _only_by_opening(profile)
-        and profile.reasoning_field is None
-        and profile.reasoning_echo != "never"
+        profile.think_tags and profile.reasoning_field is None and profile.reasoning_echo != "never"
     )
 
 
 def _only_by_opening(profile: Profile) -> bool:
     """Whether nothing but `<think>` at the very beginning is read: what is tried on any answer, and found in few."""
-    return (
-        profile.think_tags
-        and profile.quirks.get("think_tags_opening") == "required"
-        and not profile.tool_markup
-        and profile.tool_calling != "markup"
+    by_opening = tags_may_come(profile) or (
+        profile.think_tags and profile.quirks.get("think_tags_opening") == "required"
     )
+    return by_opening and not profile.tool_markup and profile.tool_calling != "markup"
 
 
 def with_markup(

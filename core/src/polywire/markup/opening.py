@@ -41,20 +41,20 @@ class OpeningDecoder:
         self._with_tags = with_tags
         self._held: list[StreamEvent] | None = []
         self._text = ""
-
-    @property
-    def ended(self) -> bool:
+        self.ended = False
         """Whether the wire's end mark was seen."""
-        return self._decoder.ended
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         """Read one frame."""
         if self._held is None:
-            return self._decoder.feed(frame)
+            events = self._decoder.feed(frame)
+            self.ended = self._decoder.ended
+            return events
         try:
             events = self._decoder.feed(frame)
         except ModelError as error:
             raise self._with_partial(error) from error.__cause__
+        self.ended = self._decoder.ended
         return self._look(self._held, events)
 
     def finish(self) -> Sequence[StreamEvent]:
@@ -106,16 +106,15 @@ class _Replay:
     def __init__(self, inner: StreamDecoder, events: Sequence[StreamEvent]) -> None:
         self._inner = inner
         self._events: Sequence[StreamEvent] | None = events
-
-    @property
-    def ended(self) -> bool:
-        return self._inner.ended
+        self.ended = inner.ended
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         if self._events is not None:
             events, self._events = self._events, None
             return events
-        return self._inner.feed(frame)
+        events = self._inner.feed(frame)
+        self.ended = self._inner.ended
+        return events
 
     def finish(self) -> Sequence[StreamEvent]:
         return self._inner.finish()

@@ -41,6 +41,7 @@ EVERYTHING: Mapping[str, Any] = {
     "response_formats": ["json", "json_schema"],
     "stream_usage": True,
     "image_sources": ["data", "url"],
+    "quirks": {"think_tags_fallback": False},
 }
 """A profile that takes everything, so that it is the endpoint that says no."""
 

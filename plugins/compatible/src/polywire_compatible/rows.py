@@ -24,7 +24,7 @@ _DATE = "2026-12-02"
 
 # Servers leave thinking in the text where they have no parser for the model's form of it: wire/compat-vendors.md section 2.
 # Sealed and structured thinking is OpenRouter's own; elsewhere the field is unknown, and some refuse what they do not know.
-_ANY_ROW = {"think_tags": True, "quirks": {"think_tags_opening": "required", "reasoning_details": False}}
+_ANY_ROW = {"quirks": {"think_tags_fallback": True, "reasoning_details": False}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
