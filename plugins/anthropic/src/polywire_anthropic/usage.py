@@ -12,17 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from polywire.responses import TokenUsage
+from polywire.translation.counts import count_of as _count
 
 __all__ = ["decode_usage", "encode_usage", "usage_details"]
 
 _TYPED = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"})
 _NOTHING = TokenUsage()
-
-
-def _count(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return int(value)
 
 
 def decode_usage(usage: Any) -> TokenUsage:

@@ -34,6 +34,7 @@ from polywire.messages import Origin, ToolCall
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.schemas import Lowered
 from polywire.translation.calls import arguments_text, make_call
+from polywire.translation.counts import count_of
 from polywire.translation.finish import finish_reason, settle_finish_reason
 from polywire.translation.names import NameMap
 from polywire_gemini.errors import decode_error
@@ -78,8 +79,7 @@ def _usage(prompt: int, cached: int | None, answer: int | None, thoughts: int | 
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:
-    value = usage.get(name)
-    return value if isinstance(value, int) else None
+    return count_of(usage.get(name))
 
 
 _READ_OF_BODY = frozenset({"candidates", "usageMetadata"})

@@ -27,6 +27,7 @@ from polywire.profiles import ProfileTable
 from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.schemas import lower_schema
+from polywire.translation.counts import count_of as _count
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.finish import finish_reason, settle_finish_reason
 from polywire.translation.names import NameMap
@@ -183,10 +184,6 @@ def usage_of(body: Mapping[str, Any]) -> TokenUsage:
     if not body.get("done"):
         return TokenUsage()
     return TokenUsage(_count(body.get("prompt_eval_count")), _count(body.get("eval_count")))
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def start_metadata(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polywire.responses import NO_USAGE, Notice, TokenUsage
+from polywire.translation.counts import count_of
 from polywire_openai.fields import merged
 
 __all__ = ["decode_usage", "encode_usage", "find_usage", "merge_usage", "usage_details"]
@@ -46,21 +47,21 @@ def find_usage(payload: Mapping[str, Any], choice: Mapping[str, Any] | None) -> 
 
 
 def merge_usage(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay a later running count over an earlier one; a total that was not repeated is no longer right."""
+    """
+    Lay a later running count over an earlier one; a total that was not repeated is no longer right.
+
+    Counts that are all 0 after others were not are no news: what has been read and written does not go away.
+    """
+    if not any(new.get(name) for name in (*_INPUT, *_OUTPUT)) and any(old.get(name) for name in (*_INPUT, *_OUTPUT)):
+        return dict(old)
     kept = {key: value for key, value in old.items() if key != "total_tokens"}
     return merged(kept, new)  # type: ignore[no-any-return]
-
-
-def _count(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return int(value)
 
 
 def _first(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> int | None:
     for place in places:
         for name in names:
-            if (count := _count(place.get(name))) is not None:
+            if (count := count_of(place.get(name))) is not None:
                 return count
     return None
 
@@ -79,13 +80,20 @@ def decode_usage(usage: Mapping[str, Any] | None) -> TokenUsage:
     prompt = (_details(usage, _INPUT_DETAILS), usage)
     completion = (_details(usage, _OUTPUT_DETAILS), usage)
     input_tokens, output_tokens = _first((usage,), _INPUT), _first((usage,), _OUTPUT)
-    total, reasoning = _count(usage.get("total_tokens")), _first(completion, _REASONING)
-    if reasoning and total is not None and total == (input_tokens or 0) + (output_tokens or 0) + reasoning:
-        # Some endpoints count reasoning beside the completion; their own total tells.
+    total, reasoning = count_of(usage.get("total_tokens")), _first(completion, _REASONING)
+    cached, written = _first(prompt, _CACHED), _first(prompt, _CACHE_WRITE)
+    if reasoning and (
+        (total is not None and total == (input_tokens or 0) + (output_tokens or 0) + reasoning)
+        or (output_tokens is not None and reasoning > output_tokens)
+    ):
+        # Some endpoints count reasoning beside the completion; their own total tells, or that a part is more than all.
         output_tokens = (output_tokens or 0) + reasoning
-    return TokenUsage(
-        input_tokens, output_tokens, total, _first(prompt, _CACHED), _first(prompt, _CACHE_WRITE), reasoning
-    )
+    if cached and input_tokens is not None and cached > input_tokens:
+        # And some count what was cached beside the prompt.
+        input_tokens += cached + (written or 0)
+    if total is not None and total < max(input_tokens or 0, output_tokens or 0):
+        total = None
+    return TokenUsage(input_tokens, output_tokens, total, cached, written, reasoning)
 
 
 def usage_details(usage: Mapping[str, Any] | None) -> dict[str, Any]:
