@@ -372,6 +372,16 @@ def test_a_redirect_to_nowhere_is_still_an_error(location: str) -> None:
         # Relative to the answer's own date: a wrong clock on either side does no harm.
         ({"retry-after": "Wed, 21 Oct 2026 09:00:05 GMT", "date": "Wed, 21 Oct 2026 09:00:00 GMT"}, 5.0),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:03 GMT", "date": "nonsense"}, 3.0),
+        ({"retry-after": "Wed Oct 21 07:28:03 2026"}, 3.0),
+        ({"retry-after": "Wed, 21 Oct 2026 09:28:03 +0200"}, 3.0),
+        ({"retry-after": "2026-10-21T07:28:03Z"}, 3.0),
+        ({"retry-after": "2026-10-21T09:28:03.500+02:00"}, 3.5),
+        ({"retry-after": "2026-10-21T07:27:03Z"}, 0.0),
+        ({"retry-after": str(int(NOW) + 3)}, 3.0),
+        ({"retry-after": str(int(NOW * 1000) + 2500)}, 2.5),
+        ({"retry-after": "2s"}, 2.0),
+        ({"x-ms-retry-after-ms": "1500", "retry-after": "2"}, 1.5),
+        ({"retry-after-ms": "1e12", "retry-after": "2"}, 2.0),
         ({"retry-after": "-5"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
@@ -514,3 +524,52 @@ def test_x_should_retry_overrides(status: int, retryable: bool) -> None:
     assert error_of(status, x_should_retry="false").retryable is False
     assert error_of(status, x_should_retry="TRUE").retryable is True
     assert error_of(status, x_should_retry="perhaps").retryable is retryable
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        (
+            "Rate limit reached for m on tokens per min (TPM): Limit 10000. Please try again in 1.5s. Visit the site.",
+            1.5,
+        ),
+        ("Please try again in 6m0s.", 360.0),
+        ("Please try again in 1m30.5s", 90.5),
+        ("Please try again in 17ms.", 0.017),
+        ("Requests have exceeded the call rate limit. Please retry after 12 seconds.", 12.0),
+        ("Too many requests, wait 2 minutes", 120.0),
+        ("Please try again in 1 second.", 1.0),
+        ("retry after 500 milliseconds", 0.5),
+        ("Please try again later.", None),
+        ("You may retry 3 times in a minute.", None),
+        ("Limit 10000, used 9000, requested 2000.", None),
+        ("try again in 1e9 hours", None),
+        ("try again in 99999999999 hours", None),
+    ],
+)
+def test_a_delay_in_words_counts_where_no_header_says_one(message: str, seconds: float | None) -> None:
+    body = {"error": {"message": message, "code": "rate_limit_exceeded"}}
+
+    assert error_of(429, body).retry_after == (seconds if seconds is None else pytest.approx(seconds))
+    assert error_of(429, body, retry_after="7").retry_after == 7.0
+    assert error_of(500, {"error": {"message": message}}).retry_after is None
+
+
+@pytest.mark.parametrize(
+    ("detail", "seconds"),
+    [
+        ({"retryDelay": {"seconds": 12, "nanos": 500_000_000}}, 12.5),
+        ({"retryDelay": {"seconds": "12"}}, 12.0),
+        ({"retryDelay": {"nanos": 250_000_000}}, 0.25),
+        ({"retryDelay": {}}, None),
+        ({"retryDelay": {"seconds": "soon"}}, None),
+        ({"retryDelay": {"seconds": -3}}, None),
+        ({"retryDelay": {"seconds": [1]}}, None),
+        ({"retry_after_ms": 1500}, 1.5),
+        ({"retry_after_ms": -1}, None),
+        ({"retry_after_ms": True}, None),
+    ],
+)
+def test_a_delay_in_the_body_in_its_other_shapes(detail: dict[str, Any], seconds: float | None) -> None:
+    assert error_of(429, {"error": {"message": "m", "details": [detail]}}).retry_after == seconds
+    assert error_of(429, {"error": {"message": "m", **detail}}).retry_after == seconds

@@ -261,12 +261,24 @@ def _details(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield detail
 
 
+def _seconds_and_nanos(duration: Mapping[str, Any]) -> float | None:
+    seconds, nanos = duration.get("seconds", 0), duration.get("nanos", 0)
+    try:
+        return float(seconds) + float(nanos) / 1e9 if {"seconds", "nanos"} & duration.keys() else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def _retry_delay(body: Mapping[str, Any]) -> float | None:
     """The `RetryInfo` of google.rpc (`"retryDelay": "37s"`), and the plain fields that others use."""
 
     for detail in (*_details(body), body):
-        for key in ("retryDelay", "retry_delay", "retry_after", "retryAfter", "retry_after_seconds"):
+        for key in ("retryDelay", "retry_delay", "retry_after", "retryAfter", "retry_after_seconds", "retry_after_ms"):
             value = detail.get(key)
+            if isinstance(value, Mapping):  # a duration of protobuf's, taken apart
+                value = _seconds_and_nanos(value)
+            if key == "retry_after_ms" and isinstance(value, (int, float)) and not isinstance(value, bool):
+                value /= 1000
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return float(value) if 0 <= value < 1e9 else None
             if isinstance(value, str) and (seconds := parse_duration(value)) is not None:

@@ -22,7 +22,7 @@ from polywire.http_errors.bodies import (
     readable_body,
     summarize_body,
 )
-from polywire.http_errors.delays import exhausted_delay, parse_rate_limits, parse_retry_after
+from polywire.http_errors.delays import delay_in_words, exhausted_delay, parse_rate_limits, parse_retry_after
 from polywire.immutable import EMPTY
 
 __all__ = [
@@ -328,6 +328,8 @@ def _make(
         retry_after = details.retry_after
     if retry_after is None and kind in ("rate_limit", "overloaded"):
         retry_after = exhausted_delay(rate_limits)
+        if retry_after is None:
+            retry_after = delay_in_words(message)
     should_retry = {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
     return error_class(
         message,

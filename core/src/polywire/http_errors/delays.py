@@ -42,7 +42,10 @@ def parse_duration(text: str) -> float | None:
 
 def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """
-    Read `retry-after-ms` (which wins) or `retry-after`, in seconds, fractions included, or as an HTTP date.
+    Read `retry-after-ms` (which wins; Azure has it as `x-ms-retry-after-ms` too) or `retry-after`.
+
+    The latter is seconds, fractions included, or an HTTP date; some servers write a duration (`"2s"`), an RFC 3339 time or
+    a moment since the epoch.
 
     Args:
         headers: the answer's headers, looked up in lower case.
@@ -52,22 +55,41 @@ def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     Returns:
         seconds, or `None` where the server does not say, or says what makes no sense. A date that is past is 0.
     """
-    milliseconds = headers.get("retry-after-ms", "").strip()
-    if _NUMBER.fullmatch(milliseconds):
-        delay = _sensible(float(milliseconds) / 1000)
-        if delay is not None:
-            return delay
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        milliseconds = headers.get(name, "").strip()
+        if _NUMBER.fullmatch(milliseconds):
+            delay = _sensible(float(milliseconds) / 1000)
+            if delay is not None:
+                return delay
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
-    delay = parse_duration(value)
-    if delay is not None:
-        return delay
-    date = _http_date(value)
-    if date is None:
-        return None
     reference = _http_date(headers.get("date", ""))
-    return _sensible(max(0.0, date - (now if reference is None else reference)))
+    return parse_reset(value, now if reference is None else reference)
+
+
+_ASKED_IN_WORDS = re.compile(
+    r"(?:try again|retry|wait)(?: again)?(?: in| after| for)?:? (?P<number>\d+(?:\.\d+)?) ?"
+    r"(?P<unit>milliseconds?|seconds?|minutes?|hours?)\b"
+    r"|(?:try again|retry)(?: again)? (?:in|after) (?P<duration>(?:\d+(?:\.\d+)?(?:ms|h|m|s))+)(?![\w])",
+    re.IGNORECASE | re.ASCII,
+)
+_WORD_UNITS = {"milli": 1e-3, "second": 1.0, "minute": 60.0, "hour": 3600.0}
+
+
+def delay_in_words(message: str) -> float | None:
+    """
+    Read how long a message asks to wait: `Please try again in 1.5s.`, `Please retry after 12 seconds.`
+
+    OpenAI and Azure say it so, and gateways pass on the words and drop the headers.
+    """
+    found = _ASKED_IN_WORDS.search(message)
+    if found is None:
+        return None
+    if found["duration"]:
+        return parse_duration(found["duration"].lower())
+    unit = next(seconds for name, seconds in _WORD_UNITS.items() if found["unit"].lower().startswith(name))
+    return _sensible(float(found["number"]) * unit)
 
 
 def parse_reset(text: str, now: float) -> float | None:
