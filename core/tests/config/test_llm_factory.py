@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from polywire.config import Extension, LlmFactory
-from polywire.errors import HistoryError, PluginError, PolywireError, ServerError, SettingsError, UnknownProvider
+from polywire.errors import (
+    HistoryError,
+    PluginError,
+    PolywireError,
+    RateLimited,
+    ServerError,
+    SettingsError,
+    UnknownProvider,
+)
 from polywire.messages import AiMessage, ToolCall, UserMessage
 from polywire.models import ChatModel, StreamingChatModel
 from polywire.plugins import Provider, ProviderSettings, Registry
@@ -314,6 +322,30 @@ def test_limits_belong_to_the_connection(registry: Registry, transport: FakeTran
     assert shared[1] is shared[2]
     assert shared[0].concurrency == 3
     assert LimitPolicy not in policies(factory.chat_model("other:m"))
+
+
+def test_all_models_of_a_connection_keep_the_pause_that_one_of_them_was_asked_for(registry: Registry) -> None:
+    transport = FakeTransport(RateLimited("slow down", retry_after=7.0), "answer")
+    now, slept = [100.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    document = {
+        "models": {
+            "patient": {"provider": "keyless", "model": "m", "retry": {"attempts": 2, "max_wait": "1s"}},
+            "plain": {"provider": "keyless", "model": "n"},
+        }
+    }
+    factory = LlmFactory.from_config(
+        document, registry=registry, transport=transport, clock=lambda: now[0], sleep=sleep, random=lambda: 0.0
+    )
+    with pytest.raises(RateLimited):
+        factory.chat_model("patient").chat("hi")
+
+    assert factory.chat_model("plain").chat("hi").text == "answer"
+    assert sum(slept) == pytest.approx(7.0, abs=0.01)
 
 
 def test_a_history_that_does_not_close_is_refused_before_any_wait(registry: Registry, transport: FakeTransport) -> None:

@@ -256,8 +256,12 @@ class LlmFactory:
         Return the limits of a model: its own, and its connection's, shared with all its models of any kind.
 
         Its own stands outside: a call that waits for it must not hold a place that the connection's other models need.
+        Where any of the connection's models waits as the server asks, all keep its pauses, or they would prolong them.
         """
-        limits = [connection.limits()] if rules.connection_limits or rules.retry else []
+        keeps_pauses = rules.retry or any(
+            each.provider == connection.name and (each.retry or each.limits) for each in self.settings.models.values()
+        )
+        limits = [connection.limits()] if rules.connection_limits or keeps_pauses else []
         if rules.limits is not None:
             own = make_limits(rules.limits, name=f"model {name}", clock=self._runtime.now)
             self._model_limits.append(own)
