@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
 from polywire.errors import UnknownParameter, did_you_mean
@@ -151,6 +152,9 @@ def check_number(name: str, value: Any, *, whole: bool = False) -> None:
     if isinstance(value, bool) or not isinstance(value, allowed):
         msg = f"{name} must be {'an int' if whole else 'a number'}, not {type(value).__name__}"
         raise TypeError(msg)
+    if isinstance(value, float) and not isfinite(value):
+        msg = f"{name} must be a number that JSON can write, not {value}"
+        raise ValueError(msg)
     if name.endswith("tokens") and isinstance(value, int) and value < 0:
         msg = f"{name} must not be negative, not {value}"
         raise ValueError(msg)

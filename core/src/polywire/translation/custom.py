@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
+from polywire import wire_json
 from polywire.responses import Notice
 
 __all__ = ["apply_custom_parameters"]
@@ -25,8 +26,13 @@ def apply_custom_parameters(
     Copy `custom_parameters` over `body`; where one takes the place of what a typed parameter wrote, say so.
 
     `objects` are those fields of the body that hold typed parameters: what is given for one is laid over it key by key.
+
+    Raises:
+        TypeError: a value is of no JSON type; the message names its key.
     """
     for key, value in parameters.custom_parameters.items():
+        if value is not None and type(value) not in _PLAIN:
+            _require_json(key, value)
         typed = body.get(key)
         if key in objects and isinstance(value, Mapping) and isinstance(typed, Mapping):
             for name in value:
@@ -37,6 +43,17 @@ def apply_custom_parameters(
         if key in body and typed != value:
             _tell(notices, key)
         body[key] = value
+
+
+_PLAIN = frozenset({str, int, float, bool})
+
+
+def _require_json(key: str, value: Any) -> None:
+    try:
+        wire_json.encode(value)
+    except TypeError as error:
+        msg = f"custom_parameters[{key!r}] cannot be written as JSON: {error}"
+        raise TypeError(msg) from None
 
 
 def _tell(notices: list[Notice], key: str) -> None:
