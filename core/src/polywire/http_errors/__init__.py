@@ -7,7 +7,7 @@ From a failed answer to the right error, once for all codecs.
 
 from __future__ import annotations
 
-from polywire.http_errors.bodies import ErrorDetails, parse_body, read_error, summarize_body
+from polywire.http_errors.bodies import ErrorDetails, is_foreign_error, parse_body, read_error, summarize_body
 from polywire.http_errors.classification import (
     REQUEST_ID_HEADERS,
     SHARED_KINDS,
@@ -25,6 +25,7 @@ __all__ = [
     "ErrorDetails",
     "error_from_payload",
     "error_from_response",
+    "is_foreign_error",
     "kind_of_status",
     "parse_body",
     "parse_duration",

@@ -17,7 +17,7 @@ import msgspec
 
 from polywire.http_errors.delays import parse_duration
 
-__all__ = ["ErrorDetails", "parse_body", "read_error", "readable_body", "summarize_body"]
+__all__ = ["ErrorDetails", "is_foreign_error", "parse_body", "read_error", "readable_body", "summarize_body"]
 
 _SUMMARY_LENGTH = 200
 _JSON = json.JSONDecoder()  # of the standard library, because it can begin in the middle of a text
@@ -60,6 +60,19 @@ def parse_body(body: bytes) -> Any:
         return msgspec.json.decode(stripped)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return stripped.decode("utf-8", "replace")
+
+
+def is_foreign_error(payload: Mapping[str, Any]) -> bool:
+    """
+    Whether an object that is no answer of its wire is an error of a gateway's or another wire's.
+
+    For codecs that have looked for their own fields, and found none.
+    """
+    if payload.get("type") == "error" or payload.get("object") == "error":
+        return True
+    if payload.get("error") not in (None, False):
+        return True
+    return isinstance(payload.get("message"), str) or any(payload.get(key) for key in ("detail", "errors", "error_msg"))
 
 
 def read_error(value: Any) -> ErrorDetails:

@@ -30,6 +30,7 @@ from polywire.events import (
     UsageUpdate,
 )
 from polywire.framing.runs import Runs
+from polywire.http_errors import is_foreign_error
 from polywire.messages import Origin, ToolCall
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.schemas import Lowered
@@ -87,6 +88,10 @@ _READ_OF_CANDIDATE = frozenset({"content", "index", "finishReason"})
 _TEXT = (("candidates", 0, "content", "parts", 0, "text"),)
 _GROWING_COUNTS = ("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
 _METADATA_NAMES = {"responseId": "id", "modelVersion": "model"}
+
+
+def _is_foreign(body: dict[str, Any]) -> bool:
+    return "candidates" not in body and "usageMetadata" not in body and is_foreign_error(body)
 
 
 class GeminiStreamDecoder:
@@ -214,7 +219,7 @@ class GeminiStreamDecoder:
         except ValueError as error:
             msg = f"the answer is not JSON: {error}"
             raise ProtocolError(msg) from None
-        if type(decoded) is dict and decoded.get("error") is None:
+        if type(decoded) is dict and decoded.get("error") is None and not _is_foreign(decoded):
             return (decoded,)
         return self._checked(decoded if isinstance(decoded, list) else [decoded])
 
@@ -223,8 +228,9 @@ class GeminiStreamDecoder:
             if not isinstance(body, dict):
                 msg = "the answer is no JSON object"
                 raise ProtocolError(msg)
-            if body.get("error") is not None:
-                status = body["error"].get("code") if isinstance(body["error"], dict) else None
+            if body.get("error") is not None or _is_foreign(body):
+                told = body["error"] if isinstance(body.get("error"), dict) else body
+                status = told.get("code", told.get("statusCode"))
                 status = status if isinstance(status, int) else 500
                 raise decode_error(HttpResponse(status, Headers(), wire_json.encode(body)))
             yield body

@@ -21,7 +21,7 @@ from polywire.events import (
 )
 from polywire.framing.ndjson import NdjsonFraming
 from polywire.framing.runs import Runs
-from polywire.http_errors import error_from_payload, error_from_response
+from polywire.http_errors import error_from_payload, error_from_response, is_foreign_error
 from polywire.messages import AiMessage
 from polywire.profiles import ProfileTable
 from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
@@ -129,7 +129,7 @@ class OllamaCodec:
         if body is None:
             msg = "the answer is no JSON object"
             raise ProtocolError(msg, status=response.status)
-        if body.get("error") is not None:
+        if body.get("error") is not None or _is_foreign(body):
             raise error_inside(body, response.headers, response.received_at)
         names = encoded.context if isinstance(encoded.context, NameMap) else NameMap()
         return decode_answer(body, names, encoded)
@@ -166,6 +166,10 @@ def _object(data: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+def _is_foreign(body: Mapping[str, Any]) -> bool:
+    return "done" not in body and not isinstance(body.get("message"), Mapping) and is_foreign_error(body)
 
 
 def error_inside(body: Mapping[str, Any], headers: Headers | None = None, received_at: float = 0.0) -> ModelError:
@@ -230,7 +234,7 @@ class OllamaStreamDecoder:
         if body is None:
             msg = "a line of the stream is no JSON object"
             raise ProtocolError(msg)
-        if body.get("error") is not None:
+        if body.get("error") is not None or _is_foreign(body):
             raise error_inside(body)
         events: list[StreamEvent] = []
         if not self._started:

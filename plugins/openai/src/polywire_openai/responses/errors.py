@@ -12,7 +12,7 @@ from typing import Any
 
 from polywire.codec import Headers, HttpResponse
 from polywire.errors import ModelError
-from polywire.http_errors import error_from_payload, error_from_response
+from polywire.http_errors import error_from_payload, error_from_response, is_foreign_error
 from polywire.immutable import FrozenDict
 from polywire_openai.errors import ERROR_KINDS_HERE
 
@@ -65,12 +65,13 @@ def find_error(payload: Mapping[str, Any]) -> Any:
         response = payload.get("response")
         error = response.get("error") if isinstance(response, Mapping) else None
         return {"error": error or "the response failed, and nothing says why"}
-    if payload.get("error"):
-        return {"error": payload["error"]}
+    if error := payload.get("error"):
+        # Beside a bare text stands what else there is to know.
+        return payload if isinstance(error, str) else {"error": error}
     if payload.get("status") == "failed":
         return {"error": "the response failed, and nothing says why"}
-    if payload.get("detail") or payload.get("errors"):
-        return payload
+    if "output" not in payload and ("type" not in payload or payload.get("object") == "error"):
+        return payload if is_foreign_error(payload) else None
     return None
 
 
