@@ -66,17 +66,13 @@ def usage_of(usage: Mapping[str, Any]) -> TokenUsage:
     """
     prompt, cached = _fixed_counts(usage)
     answer, thoughts, total = (_count(usage, name) for name in _GROWING_COUNTS)
-    return _usage(prompt, cached, answer, thoughts, total)
+    return TokenUsage(prompt, (answer or 0) + (thoughts or 0), total, cached, None, thoughts)
 
 
 def _fixed_counts(usage: Mapping[str, Any]) -> tuple[int, int | None]:
     """What does not grow with the answer: the prompt's tokens, and how many of these were cached."""
     prompt, tools = _count(usage, "promptTokenCount"), _count(usage, "toolUsePromptTokenCount")
     return (prompt or 0) + (tools or 0), _count(usage, "cachedContentTokenCount")
-
-
-def _usage(prompt: int, cached: int | None, answer: int | None, thoughts: int | None, total: int | None) -> TokenUsage:
-    return TokenUsage(prompt, (answer or 0) + (thoughts or 0), total, cached, None, thoughts)
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:
@@ -151,7 +147,7 @@ class GeminiStreamDecoder:
         numbers = [("usageMetadata", name) for name in counts]
 
         kind, part = type(event), event.part
-        fixed = _fixed_counts(usage)
+        prompt, cached = _fixed_counts(usage)
 
         def make(texts: list[str], *columns: list[int]) -> list[StreamEvent]:
             events: list[StreamEvent] = []
@@ -165,7 +161,9 @@ class GeminiStreamDecoder:
                 events.append(kind(text, part))
                 now = (answer, thoughts, total)
                 if now != before:
-                    events.append(UsageUpdate(_usage(*fixed, *now)))
+                    # As in `usage_of`; written out, for this is done for every piece of an answer.
+                    output = (answer or 0) + (thoughts or 0)
+                    events.append(UsageUpdate(TokenUsage(prompt, output, total, cached, None, thoughts)))
                     before = now
             self._usage = usage | {name: column[-1] for name, column in growing.items()}
             return events
