@@ -154,6 +154,9 @@ def _build(cls: Callable[..., Any], item: Mapping[str, Any], where: str) -> Any:
             msg = f"{where}: unknown field {key!r}{did_you_mean(key, known)}"
             raise ValueError(msg)
         if key in {"contents", "parts"}:
+            if not isinstance(value, (list, tuple)):
+                msg = f"{where}.{key} must be a list, not {type(value).__name__}"
+                raise ValueError(msg)
             value = [_read(each, _CONTENTS, "kind", f"{where}.{key}[{index}]") for index, each in enumerate(value)]
         elif key in _NESTED and isinstance(value, Mapping):
             value = _build(_NESTED[key], value, f"{where}.{key}")
