@@ -154,3 +154,18 @@ def test_cancelling_twice_counts_once() -> None:
         alarm.cancel()
 
     assert len(watchdog._cancelled) == 1
+
+
+def test_alarms_far_away_that_are_cancelled_in_time_do_not_wake_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    watchdog = Watchdog()
+    woken: list[None] = []
+    notify = watchdog._changed.notify
+    monkeypatch.setattr(watchdog._changed, "notify", lambda: (woken.append(None), notify()))
+
+    for _ in range(1000):
+        watchdog.schedule(watchdog.clock() + 600, lambda: None).cancel()
+    assert len(woken) < 50
+
+    rang = threading.Event()
+    watchdog.schedule(watchdog.clock() + 0.01, rang.set)
+    assert rang.wait(10)

@@ -18,6 +18,8 @@ from itertools import count
 
 __all__ = ["Alarm", "Watchdog", "shared_watchdog"]
 
+_LOOK_EVERY = 1.0
+"""Seconds after which the thread looks again, while there are alarms and once after the last."""
 _FEW = 100
 """So many cancelled alarms may lie about; beyond that they are cleared away once they are more than half, as asyncio does it."""
 
@@ -84,6 +86,7 @@ class Watchdog:
                     self._thread = threading.Thread(target=self._run, name="polywire-watchdog", daemon=True)
                     self._thread.start()
             elif at < self._sleeping_until:
+                self._sleeping_until = float("-inf")  # waking: it will look by itself
                 self._changed.notify()
         return alarm
 
@@ -123,13 +126,18 @@ class Watchdog:
 
     def _run(self) -> None:
         changed = self._changed
+        woken = False
         while True:
             due: list[Callable[[], object]] = []
             with changed:
                 next_at = self._take_due(due)
                 if not due:
-                    self._sleeping_until = float("inf") if next_at is None else next_at
-                    changed.wait(None if next_at is None else max(0.0, next_at - self.clock()))
+                    # It sleeps lightly while there are calls: an alarm for later than its next look need not wake it, and
+                    # a call that ends in time costs no switch of threads.
+                    now = self.clock()
+                    until = now + _LOOK_EVERY if woken or next_at is not None else float("inf")
+                    self._sleeping_until = until = until if next_at is None else min(next_at, until)
+                    woken = changed.wait(None if until == float("inf") else max(0.0, until - now))
                     self._sleeping_until = float("-inf")  # awake: it will look by itself
             _run_all(due)
 
