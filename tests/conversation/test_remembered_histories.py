@@ -27,6 +27,7 @@ from polywire.requests import ChatRequest, ChatRequestParameters
 from polywire.survey import Survey, survey
 from polywire_anthropic import AnthropicCodec
 from polywire_anthropic.encode_request import encode_body as encode_anthropic_body
+from polywire_anthropic.profiles import anthropic_profiles
 from polywire_openai import OpenAIChatCodec
 from polywire_openai.encode_request import encode_body as encode_openai_body
 
@@ -34,11 +35,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.histories import histories, turns, words
 
 OPENAI, ANTHROPIC = OpenAIChatCodec(), AnthropicCodec()
+IN_PLACE = AnthropicCodec(profiles=anthropic_profiles().overridden({"system_in_place": True}))
 CODECS: list[tuple[Codec, str]] = [
     (OPENAI, "gpt-4o"),
     (OPENAI, "o3"),
     (ANTHROPIC, "claude-sonnet-4-5"),
     (ANTHROPIC, "claude-opus-4-1"),
+    (IN_PLACE, "claude-opus-4-1"),
 ]
 
 
@@ -63,7 +66,7 @@ def unseen(messages: Sequence[Message]) -> list[Message]:
 
 def looked_at_anew(codec: Codec, messages: Sequence[Message], model: str) -> Any:
     """The body as it is written for looking at, which remembers nothing."""
-    encode = encode_anthropic_body if codec is ANTHROPIC else encode_openai_body
+    encode = encode_anthropic_body if isinstance(codec, AnthropicCodec) else encode_openai_body
     assert isinstance(codec, (AnthropicCodec, OpenAIChatCodec))
     body = encode(request(unseen(messages), model), codec.profiles.for_model(model))
     return wire_json.decode(wire_json.encode(body.json)), tuple(body.notices)
@@ -150,7 +153,7 @@ def tool_turn(number: int) -> list[Message]:
 
 @pytest.mark.parametrize(("codec", "model"), CODECS)
 def test_equal_messages_that_are_written_differently_are_told_apart(codec: Codec, model: str) -> None:
-    wire = "anthropic" if codec is ANTHROPIC else "openai"
+    wire = "anthropic" if isinstance(codec, AnthropicCodec) else "openai"
     first, second = (AiMessage("a", extras={wire: {"flag": flag}}) for flag in (True, 1))
     assert first == second
     last = UserMessage("go on")
