@@ -281,3 +281,44 @@ def test_a_stream_that_breaks_off_is_an_error_in_the_other_wire_never_an_end(sou
             assert isinstance(error, ModelError), error  # noqa: PT017 - either way will do
         else:
             assert told([read.message]) == whole
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(("source", "target"), [("openai", "anthropic"), ("anthropic", "openai")])
+def test_a_body_that_asks_for_a_stream_still_does(source: str, target: str, stream: bool) -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "stream": stream}
+
+    there = convert(body, source=source, target=target)
+
+    assert (there.payload["stream"], there.notices) == (stream, ())
+    assert convert(there.payload, source=target, target=source).payload["stream"] is stream
+    del body["stream"]
+    assert "stream" not in convert(body, source=source, target=target).payload
+
+
+def test_what_a_stream_shall_hold_besides_is_told_where_the_target_has_no_word_for_it() -> None:
+    body = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "hi"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+    there = convert(body, source="openai", target="anthropic")
+
+    assert there.payload["stream"] is True
+    assert "stream_options" not in there.payload
+    assert any(notice.kind == "dropped" and "stream_options" in notice.message for notice in there.notices)
+
+
+def test_what_a_tools_error_says_beside_its_message_is_told_where_it_does_not_travel() -> None:
+    error = ToolError("timeout", "too slow", True, {"after": 5})
+    history = [UserMessage("hi"), AiMessage(ToolCall("c", "search")), ToolResultMessage("c", "search", error=error)]
+
+    written = ANTHROPIC.encode_messages(history)
+
+    assert [notice.message for notice in written.notices if "timeout" in notice.message]
+    back = ANTHROPIC.decode_messages(written.value).value[-1]
+    assert isinstance(back, ToolResultMessage)
+    assert (back.is_error, back.text) == (True, "too slow")

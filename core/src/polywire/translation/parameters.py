@@ -19,7 +19,7 @@ from polywire.requests import (
 from polywire.responses import Notice
 from polywire.translation.names import NameMap
 
-__all__ = ["fit_parameters", "nearest_effort"]
+__all__ = ["asked_to_stream", "fit_parameters", "nearest_effort"]
 
 _EFFORTS: tuple[str, ...] = get_args(Effort)
 _SAMPLING = ("temperature", "top_p", "seed", "presence_penalty", "frequency_penalty")
@@ -191,6 +191,14 @@ def _fit_choice(choice: ToolChoice, profile: Profile, names: NameMap, notices: l
         notices.append(Notice("dropped", "tool_choice", "this endpoint takes no tool choice 'auto'"))
         return None
     return ToolChoice(choice.mode, mapped) if mapped != choice.names else choice
+
+
+def asked_to_stream(parameters: ChatRequestParameters) -> bool | None:
+    """Whether the body that was read, of whichever wire, asked for a stream: for a `Wire` whose own body says so too."""
+    for fields in parameters.extras.values():
+        if isinstance(fields, Mapping) and isinstance(fields.get("stream"), bool):
+            return bool(fields["stream"])
+    return None
 
 
 def nearest_effort(effort: str, known: tuple[str, ...]) -> str:

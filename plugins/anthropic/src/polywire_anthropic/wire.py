@@ -10,6 +10,7 @@ from polywire.framing.sse import SseFraming
 from polywire.messages import Message
 from polywire.requests import ChatRequest
 from polywire.responses import ChatResponse, Notice
+from polywire.translation.parameters import asked_to_stream
 from polywire.translation.prepare import prepare_messages
 from polywire_anthropic.cache_marks import limit_cache_marks
 from polywire_anthropic.decode import WIRE, decode_response
@@ -50,6 +51,8 @@ class AnthropicWire:
     def encode_request(self, request: ChatRequest) -> Translated[dict[str, Any]]:
         """Write a request body."""
         body = encode_body(request, self._profiles.for_model(request.parameters.model))
+        if (stream := asked_to_stream(request.parameters)) is not None:
+            body.json["stream"] = stream
         return Translated(body.json, tuple(body.notices))
 
     def decode_messages(self, payload: Sequence[Mapping[str, Any]]) -> Translated[tuple[Message, ...]]:

@@ -12,6 +12,7 @@ from polywire.messages import Message
 from polywire.profiles import ProfileTable
 from polywire.requests import ChatRequest
 from polywire.responses import ChatResponse, Notice
+from polywire.translation.parameters import asked_to_stream
 from polywire.translation.prepare import prepare_messages
 from polywire_openai.decode import decode_response
 from polywire_openai.decode_messages import MessageReader
@@ -63,6 +64,8 @@ class OpenAIWire:
         read = own_extras(request.parameters.extras).get(AS_READ)
         if read:
             _write_as_read(body.json, request, read, body.notices)
+        if (stream := asked_to_stream(request.parameters)) is not None:
+            body.json["stream"] = stream
         return Translated(body.json, tuple(body.notices))
 
     def decode_messages(self, payload: Sequence[Mapping[str, Any]]) -> Translated[tuple[Message, ...]]:

@@ -11,6 +11,7 @@ from polywire.messages import Message
 from polywire.profiles import ProfileTable
 from polywire.requests import ChatRequest
 from polywire.responses import ChatResponse, Notice
+from polywire.translation.parameters import asked_to_stream
 from polywire.translation.prepare import prepare_messages
 from polywire_openai.responses.decode import decode_response
 from polywire_openai.responses.decode_request import decode_items, decode_request
@@ -46,6 +47,8 @@ class OpenAIResponsesWire:
     def encode_request(self, request: ChatRequest) -> Translated[dict[str, Any]]:
         """Write a request body."""
         body = encode_body(request, self._profiles.for_model(request.parameters.model))
+        if (stream := asked_to_stream(request.parameters)) is not None:
+            body.json["stream"] = stream
         return Translated(body.json, tuple(body.notices))
 
     def decode_messages(self, payload: Sequence[Mapping[str, Any]]) -> Translated[tuple[Message, ...]]:
