@@ -48,6 +48,11 @@ from polywire.transport import HttpStream, HttpxTransport, Timeouts
 KEY = "sk-test-DO-NOT-LEAK-123"
 DEFAULT = Timeouts(connect=5, read=5, write=5, pool=5)
 
+# What the library under the transport raises, as the cause of this library's own error.
+REFUSED: Any = httpx.ConnectError
+BROKEN: Any = httpx.TransportError
+SILENT: Any = httpx.ReadTimeout
+
 Handle = Callable[["Exchange"], None]
 
 
@@ -387,7 +392,7 @@ def test_a_refused_connection(send_one: SendOne) -> None:
 
     with pytest.raises(ConnectionFailed, match="no connection could be made") as caught:
         send_one(HttpxTransport(), request_to(f"http://127.0.0.1:{port}"))
-    assert isinstance(caught.value.__cause__, httpx.ConnectError)
+    assert isinstance(caught.value.__cause__, REFUSED)
     assert caught.value.retryable
 
 
@@ -412,7 +417,7 @@ def test_a_server_that_breaks_off_or_speaks_no_http(serve: Any, send_one: SendOn
 
     with pytest.raises(ConnectionFailed) as caught:
         send_one(HttpxTransport(), request_to(server))
-    assert isinstance(caught.value.__cause__, httpx.TransportError)
+    assert isinstance(caught.value.__cause__, BROKEN)
 
 
 @both
@@ -421,7 +426,7 @@ def test_a_silent_server(serve: Any, send_one: SendOne) -> None:
 
     with pytest.raises(ModelTimeout, match="sent nothing") as caught:
         send_one(HttpxTransport(), request_to(server), Timeouts(read=0.02))
-    assert isinstance(caught.value.__cause__, httpx.ReadTimeout)
+    assert isinstance(caught.value.__cause__, SILENT)
 
 
 def test_an_exhausted_pool(serve: Any) -> None:
@@ -557,7 +562,7 @@ def test_a_connection_is_used_again(serve: Any) -> None:
     for path in ("chat", "stream", "chat", "stream"):
         answer = transport.send(request_to(server, path), stream=path == "stream", timeouts=DEFAULT)
         if isinstance(answer, HttpStream):
-            assert len(list(answer.chunks)) == 3
+            assert b"".join(answer.chunks).count(b"data:") == 3
             answer.close()
     assert server.connections == 1
     transport.close()
@@ -567,7 +572,7 @@ def test_a_connection_is_used_again(serve: Any) -> None:
             answer = await transport.asend(request_to(server, path), stream=path == "stream", timeouts=DEFAULT)
             if isinstance(answer, HttpStream):
                 assert answer.achunks is not None
-                assert len([chunk async for chunk in answer.achunks]) == 3
+                assert b"".join([chunk async for chunk in answer.achunks]).count(b"data:") == 3
                 await answer.aclose()
 
     asyncio.run(run())
@@ -1172,17 +1177,17 @@ def test_a_certificate_that_is_not_there(setting: dict[str, Any]) -> None:
 
 
 def test_one_tls_context_for_all_transports_of_the_same_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    from polywire.transport import tls
+
     made = []
-    create = httpx.create_ssl_context
+    create = ssl.create_default_context
 
     def counting(*args: Any, **kwargs: Any) -> ssl.SSLContext:
         made.append(1)
         return create(*args, **kwargs)
 
-    monkeypatch.setattr(httpx, "create_ssl_context", counting)
-    from polywire.transport import httpx_transport
-
-    httpx_transport._ssl_context.cache_clear()
+    monkeypatch.setattr(ssl, "create_default_context", counting)
+    tls.ssl_context.cache_clear()
     for _ in range(3):
         HttpxTransport(base_url="https://h.example")
         HttpxTransport(base_url="http://h.example")

@@ -7,6 +7,7 @@ Plugins subclass `ProviderSettings` and add their own keys; an unknown key is an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -187,6 +188,9 @@ class ProviderSettings(CallRules):
     trust_env: bool = Field(default=True, description="look at the environment for proxies and certificates")
     follow_redirects: bool = Field(default=False, description="follow redirects; else one is an error")
     max_connections: int | None = Field(default=None, ge=1, description="connections that may be open at once")
+    transport: Literal["httpx", "aiohttp"] = Field(
+        default="httpx", description="what async calls go over; aiohttp is faster, and an extra: polywire[aiohttp]"
+    )
     limits: LimitSettings | None = Field(
         default=None, description="how much may be asked at once and in a minute, by all models of the connection"
     )
@@ -215,6 +219,14 @@ class ProviderSettings(CallRules):
                 hide_input=True,
             )
         return values
+
+    @field_validator("transport", check_fields=False)
+    @classmethod
+    def _check_transport(cls, name: str) -> str:
+        if name == "aiohttp" and find_spec("aiohttp") is None:
+            msg = "this transport needs an extra: pip install 'polywire[aiohttp]'"
+            raise ValueError(msg)
+        return name
 
     @field_validator("base_url", check_fields=False)
     @classmethod

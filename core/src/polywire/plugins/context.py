@@ -207,12 +207,13 @@ class BuildContext:
 
 def make_transport(settings: ProviderSettings) -> HttpTransport:
     """Make the transport of one connection."""
-    from polywire.transport import HttpxTransport
+    from polywire import transport
 
+    made = transport.AiohttpTransport if settings.transport == "aiohttp" else transport.HttpxTransport
     arguments: dict[str, Any] = {}
     if settings.max_connections is not None:
         arguments["max_connections"] = settings.max_connections
-    return HttpxTransport(
+    return made(
         proxy=None if settings.proxy is None else settings.proxy.get_secret_value().strip(),
         verify=settings.verify,
         cert=settings.cert,

@@ -1,4 +1,4 @@
-"""What answers of any client with httpx's interface have in common: reading, cutting off, and failing."""
+"""Answers of clients with httpx's interface that were handed in; cutting off and failing, as all answers do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polywire.transport.failures import translate_error, unsendable_header
 from polywire.transport.redirects import MAX_REDIRECTS
 from polywire.transport.streams import HttpStream
 
-__all__ = ["aopened", "opened", "raise_translated", "too_many_redirects"]
+__all__ = ["aopened", "cut", "opened", "raise_translated", "too_many_redirects"]
 
 
 def opened(response: Any) -> HttpStream:
@@ -75,17 +75,20 @@ def _aborter(response: Any) -> Callable[[], None]:
     stream = response.extensions.get("network_stream")
 
     def abort() -> None:
-        if stream is None or response.is_closed:
-            return
-        connection = stream.get_extra_info("socket")
-        with contextlib.suppress(OSError):
-            if isinstance(connection, socket.socket):
-                # Not the TLS layer's own method: that one changes what the reading thread is using.
-                socket.socket.shutdown(connection, socket.SHUT_RDWR)
-            elif connection is not None:
-                connection.shutdown(socket.SHUT_RDWR)
+        if stream is not None and not response.is_closed:
+            cut(stream.get_extra_info("socket"))
 
     return abort
+
+
+def cut(connection: Any) -> None:
+    """Cut a connection by its socket, from any thread; who waits in a read of it wakes up."""
+    with contextlib.suppress(OSError):
+        if isinstance(connection, socket.socket):
+            # Not the TLS layer's own method: that one changes what the reading thread is using.
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        elif connection is not None:
+            connection.shutdown(socket.SHUT_RDWR)
 
 
 def too_many_redirects() -> ProtocolError:

@@ -2,7 +2,7 @@
 What an HTTP library raises, as polywire's own errors.
 
 Exceptions are told apart by the names in their class hierarchy: httpx, its successors and the layers below them share
-these names, so a client of any of them can be handed in, and this module needs none of them.
+these names, so a client of any of them can be handed in, and this module needs none of them. aiohttp has names of its own.
 """
 
 from __future__ import annotations
@@ -22,11 +22,21 @@ _TIMEOUTS = {
     "ReadTimeout": "the server sent nothing for too long",
     "WriteTimeout": "the server did not take the request in time",
     "PoolTimeout": "the connection pool is exhausted: no connection came free in time",
+    "ConnectionTimeoutError": "no connection was made in time",
+    "SocketTimeoutError": "the server sent nothing for too long",
     "TimeoutException": "a time limit ran out",
     "TimeoutError": "a time limit ran out",
 }
 _CONNECTION = {
     "ProxyError": "the proxy failed",
+    "ClientProxyConnectionError": "the proxy failed",
+    "ClientHttpProxyError": "the proxy failed",
+    "ClientSSLError": "the secure connection failed",
+    "ClientConnectorError": "no connection could be made",
+    "ClientPayloadError": "the connection broke while the answer was read",
+    "ClientResponseError": "the server broke off, or did not speak HTTP",
+    "ServerDisconnectedError": "the server broke off, or did not speak HTTP",
+    "ClientError": "the network failed",
     "ConnectError": "no connection could be made",
     "ReadError": "the connection broke while the answer was read",
     "WriteError": "the connection broke while the request was sent",

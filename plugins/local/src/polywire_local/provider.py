@@ -28,6 +28,7 @@ _OF_A_NETWORK = (
     "trust_env",
     "follow_redirects",
     "max_connections",
+    "transport",
 )
 
 
