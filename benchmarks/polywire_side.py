@@ -11,12 +11,12 @@ from polywire import ChatRequest, ChatRequestParameters, LlmFactory, convert
 from polywire.tools import ToolService
 
 
-def settings(base: str, kind: str, provider: str = "openai", **model: Any) -> dict[str, Any]:
+def settings(base: str, kind: str, provider: str = "openai", transport: str = "httpx", **model: Any) -> dict[str, Any]:
     """Settings for one model whose answers the benchmark server makes."""
     suffix = "" if provider == "anthropic" else "/v1"
     return {
         "default_model": "bench",
-        "providers": {provider: {"api_key": "k", "base_url": f"{base}/{kind}{suffix}"}},
+        "providers": {provider: {"api_key": "k", "base_url": f"{base}/{kind}{suffix}", "transport": transport}},
         "models": {"bench": {"provider": provider, "model": "bench", "temperature": 0.2, **model}},
     }
 
@@ -100,3 +100,11 @@ class PolywireAnthropic(Polywire):
     """The same through the other wire."""
 
     provider = "anthropic"
+
+
+class PolywireAiohttp:
+    """The same with async calls over aiohttp. Sync calls go over httpx as ever, so they are not measured again."""
+
+    def __init__(self, base: str) -> None:
+        side = Polywire(base, transport="aiohttp")
+        self.acall, self.astream, self.hold = side.acall, side.astream, side.hold

@@ -47,7 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--sides", default="polywire,polywire-anthropic,polywire-policies")
+    parser.add_argument("--sides", default="polywire,polywire-anthropic,polywire-policies,polywire-aiohttp")
     parser.add_argument("--json", help="also write every figure to this file")
     parser.add_argument("--write", action="store_true", help="put the table into README.md")
     options = parser.parse_args()

@@ -33,6 +33,8 @@ def side(name: str, base: str) -> Any:
             return polywire_side.Polywire(base)
         case "polywire-anthropic":
             return polywire_side.PolywireAnthropic(base)
+        case "polywire-aiohttp":
+            return polywire_side.PolywireAiohttp(base)
         case "polywire-policies":
             return polywire_side.Polywire(
                 base,
