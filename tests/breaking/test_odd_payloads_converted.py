@@ -150,6 +150,20 @@ def test_a_choice_of_a_renamed_tool_is_one_that_is_offered() -> None:
     assert written["tool_choice"]["name"] == written["tools"][0]["name"]
 
 
+@pytest.mark.parametrize("target", ["openai", "openai-responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("tools", [{}, {"tools": []}, {"tools": None}])
+@pytest.mark.parametrize("choice", ["auto", "none", "required", {"type": "function", "function": {"name": "f"}}])
+def test_a_choice_without_tools_is_not_sent(choice: Any, tools: dict[str, Any], target: str) -> None:
+    asked = body(tool_choice=choice, parallel_tool_calls=False, **tools)
+
+    converted = convert(asked, source="openai", target=target)
+
+    assert not {"tools", "tool_choice", "parallel_tool_calls", "toolConfig"} & converted.payload.keys()
+    # To leave out what forces a call is told; the others ask for what happens anyway.
+    forced = choice not in ("auto", "none")
+    assert any(notice.subject == "tool_choice" for notice in converted.notices) == forced
+
+
 # Calls and results
 
 

@@ -82,6 +82,10 @@ def _not_written_so(
 ) -> dict[str, Any]:
     """Return the typed fields that writing the parameters would not give exactly as they were read."""
     read = {field: value for field in _TYPED if (value := payload.get(field)) is not None}
+    if not payload.get("tools"):
+        # There is nothing to choose from, and the service refuses the choice.
+        read.pop("tool_choice", None)
+        read.pop("parallel_tool_calls", None)
     if not read:
         return {}
     written: dict[str, Any] = {}
