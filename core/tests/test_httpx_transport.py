@@ -712,6 +712,97 @@ def test_making_a_transport_connects_to_nothing_and_is_cheap() -> None:
     assert time.process_time() - started < 0.5
 
 
+@both
+def test_a_connection_that_the_server_closed_at_rest_is_not_used(serve: Any, send_one: SendOne) -> None:
+    def handle(exchange: Exchange) -> None:
+        exchange.answer(200, b"{}")
+        raise OSError
+
+    server = serve(handle)
+    transport = HttpxTransport()
+
+    def wait_for_close(count: int) -> None:
+        while server.closed_by_client < count:  # the server's side is closed: nothing runs in the loop meanwhile
+            time.sleep(0.001)
+
+    async def run() -> None:
+        for count in range(1, 4):
+            await asend(transport, request_to(server))
+            wait_for_close(count)
+
+    if send_one is send_async:
+        asyncio.run(run())
+    else:
+        for count in range(1, 4):
+            send(transport, request_to(server))
+            wait_for_close(count)
+        transport.close()
+    assert server.connections == 3
+
+
+def test_what_came_before_a_connection_broke_is_handed_out(serve: Any) -> None:
+    broken = threading.Event()
+
+    def handle(exchange: Exchange) -> None:
+        exchange.begin()
+        exchange.chunk(b"first")
+        exchange.chunk(b"second")
+        exchange.connection.shutdown(socket.SHUT_RDWR)
+        broken.set()
+
+    server = serve(handle)
+
+    async def run() -> bytes:
+        answer = await HttpxTransport().asend(request_to(server), stream=True, timeouts=DEFAULT)
+        assert isinstance(answer, HttpStream)
+        assert answer.achunks is not None
+        await asyncio.to_thread(broken.wait)
+        for _ in range(5):
+            await asyncio.sleep(0)  # the loop learns of it before anything is read
+        received = b""
+        try:
+            async for chunk in answer.achunks:
+                received += chunk
+        except ConnectionFailed:
+            received += b"!"
+        await answer.aclose()
+        return received
+
+    assert asyncio.run(run()) == b"firstsecond!"
+
+
+@both
+def test_a_server_that_does_not_take_a_large_request(send_one: SendOne) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # it never reads
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/chat"
+        with pytest.raises(ModelTimeout, match="did not take the request"):
+            send_one(HttpxTransport(), HttpRequest("chat", b"x" * 30_000_000, url=url), Timeouts(read=5, write=0.05))
+
+
+def test_who_waits_longest_for_a_connection_is_served_first(serve: Any) -> None:
+    server = serve(lambda exchange: exchange.answer(200, exchange.path.encode()))
+    order: list[int] = []
+
+    async def run() -> None:
+        transport = HttpxTransport(max_connections=1)
+        held = await transport.asend(request_to(server), stream=True, timeouts=DEFAULT)
+        assert isinstance(held, HttpStream)
+
+        async def one(number: int) -> None:
+            await asend(transport, request_to(server, f"chat/{number}"))
+            order.append(number)
+
+        tasks = [asyncio.create_task(one(number)) for number in range(6)]
+        await asyncio.sleep(0)
+        tasks[2].cancel()  # who leaves the queue takes no place along
+        await held.aread_whole()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await transport.aclose()
+
+    asyncio.run(run())
+    assert order == [0, 1, 3, 4, 5]
+
+
 # Broken-off streams
 
 

@@ -233,8 +233,12 @@ class _LargeBody(aiohttp.BytesIOPayload):
         try:
             async with asyncio.timeout(self._seconds):
                 await super().write_with_length(writer, content_length)
-        except TimeoutError:
-            raise WriteTimeout from None
+        except BaseException as error:
+            if writer.transport is not None:
+                writer.transport.abort()  # closing would wait until the server has taken the rest
+            if isinstance(error, TimeoutError):
+                raise WriteTimeout from None
+            raise
 
 
 async def _received(content: aiohttp.StreamReader) -> AsyncGenerator[bytes, None]:

