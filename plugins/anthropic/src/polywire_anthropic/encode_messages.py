@@ -178,9 +178,11 @@ class _HistoryWriter:
         whole: msgspec.Raw | None = None
         own_fields = type(message) is not ToolResultMessage and message.extras  # type: ignore[union-attr]
         if not own_fields and not any(map(bears_mark, blocks)):
-            role = "assistant" if type(message) is AiMessage else "user"
-            whole = msgspec.Raw(wire_json.encode({"role": role, "content": compact_content(blocks)}))
-            blocks = [msgspec.Raw(wire_json.encode(block)) for block in blocks]
+            role = b"assistant" if type(message) is AiMessage else b"user"
+            content, written = compact_content(blocks), [wire_json.encode(block) for block in blocks]
+            inner = wire_json.encode(content) if isinstance(content, str) else b"[" + b",".join(written) + b"]"
+            whole = msgspec.Raw(b'{"role":"' + role + b'","content":' + inner + b"}")
+            blocks = [msgspec.Raw(each) for each in written]
         if len(self._notices) == told:
             remember(message, self._profile, (blocks, whole))  # type: ignore[arg-type]
         return blocks, whole
