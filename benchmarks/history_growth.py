@@ -59,7 +59,7 @@ def _round(codec: Any, wire: str, other: str, size: int) -> tuple[float, float, 
     messages = values(size)
     turns = [messages[: size - 2 * left] for left in range(min(LAST_TURNS, size // 2 - 1), -1, -1)]
     send(turns[0])
-    grown = _cost(lambda: [send(each) for each in turns[1:]]) / (len(turns) - 1)
+    grown = _cost(lambda: list(map(send, turns[1:]))) / (len(turns) - 1)
     body: Any = {"model": "m", "messages": openai_messages(size), "tools": TOOLS, "max_tokens": 9}
     if wire != "openai":
         body = convert(body, source="openai", target=wire).payload
