@@ -301,7 +301,9 @@ def decode_response(
         part = decode_part(block, index=index, reading=reading, seed=seed, cut=cut)
         if type(part) is ToolCall:
             if part.id in ids:  # a server that numbers every call alike
-                part = with_id(part, generate_call_id(seed, index, part.name))
+                name = block.get("name")
+                name = reading.names.from_wire(name) if isinstance(name, str) else ""
+                part = with_id(part, generate_call_id(seed, index, name))
             ids.add(part.id)
         if part is not None:
             parts.append(part)
