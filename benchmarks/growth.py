@@ -271,20 +271,22 @@ def main() -> None:
         asyncio.run(hold(options.hold[0], int(options.hold[1])))
         return
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    found = {}
     for kind in options.only.split(","):
-        found[kind] = KINDS[kind][0]()
-        print(table({kind: found[kind]}), file=sys.stderr, flush=True)
-    text = table(found)
-    print(text)
-    if options.write:
-        before = RESULTS / "growth.json"
-        known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
-        found = {kind: each for kind in KINDS if (each := found.get(kind) or known.get(kind))}
-        text = table(found)
-        put("growth", f"{told(1)}:\n\n{text}\n\n![Cost by unit: what grows in proportion is a level line](growth.svg)")
-        keep("growth", found)
-        (HERE / "growth.svg").write_text(draw(panels(found)), encoding="utf-8")
+        found = {kind: KINDS[kind][0]()}
+        print(table(found), flush=True)
+        if options.write:
+            write(found)
+
+
+def write(found: dict[str, Series]) -> None:
+    """Keep what was measured beside what is kept of other kinds; each kind when it is done."""
+    before = RESULTS / "growth.json"
+    known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
+    known = {kind: {**known, **found}[kind] for kind in KINDS if kind in {**known, **found}}
+    picture = "![Cost by unit: what grows in proportion is a level line](growth.svg)"
+    put("growth", f"{told(1)}:\n\n{table(known)}\n\n{picture}")
+    keep("growth", known)
+    (HERE / "growth.svg").write_text(draw(panels(known)), encoding="utf-8")
 
 
 if __name__ == "__main__":
