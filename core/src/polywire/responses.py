@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
-from polywire.immutable import EMPTY, freeze_mapping
+from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 from polywire.messages import AiMessage, ToolCall
 
 __all__ = ["NO_USAGE", "ChatResponse", "FinishReason", "Notice", "TokenUsage", "TypedChatResponse", "total_usage"]
@@ -51,7 +51,7 @@ class Notice:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class TokenUsage:
     """
     Tokens that one call cost. Unknown is `None`, never 0.
@@ -67,9 +67,23 @@ class TokenUsage:
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.total_tokens is None and self.input_tokens is not None and self.output_tokens is not None:
-            object.__setattr__(self, "total_tokens", self.input_tokens + self.output_tokens)
+    def __init__(
+        self,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        total_tokens: int | None = None,
+        cached_tokens: int | None = None,
+        cache_write_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+    ) -> None:
+        if total_tokens is None and input_tokens is not None and output_tokens is not None:
+            total_tokens = input_tokens + output_tokens
+        _set_input(self, input_tokens)
+        _set_output(self, output_tokens)
+        _set_total(self, total_tokens)
+        _set_cached(self, cached_tokens)
+        _set_cache_write(self, cache_write_tokens)
+        _set_reasoning(self, reasoning_tokens)
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
         """Add two calls up; a number that neither knows stays unknown."""
@@ -85,6 +99,17 @@ class TokenUsage:
         """Whether anything at all is known."""
         return any(getattr(self, each.name) is not None for each in fields(self))
 
+
+# Some wires count again in every event of a stream.
+_set_input, _set_output, _set_total, _set_cached, _set_cache_write, _set_reasoning = slot_setters(
+    TokenUsage,
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+)
 
 NO_USAGE = TokenUsage()
 """Nothing is known of what a call cost."""
