@@ -10,7 +10,7 @@ A `Wire` is the same knowledge offered in both directions, for `polywire.convert
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -116,10 +116,14 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 class Framing(Protocol):
     """Cuts a byte stream into frames; incremental, one per stream."""
 
-    def feed(self, chunk: bytes) -> Sequence[Frame]:
-        """Take the next bytes, cut anywhere, and return the frames that they complete."""
+    def feed(self, chunk: bytes) -> Iterable[Frame]:
+        """
+        Take the next bytes, cut anywhere, and return the frames that they complete.
 
-    def finish(self) -> Sequence[Frame]:
+        They are read before the next call, and may be made while they are read.
+        """
+
+    def finish(self) -> Iterable[Frame]:
         """The bytes are over: return what an unterminated last frame holds."""
 
 

@@ -71,6 +71,11 @@ class Runs:
         events: list[StreamEvent] = self._make(*columns)
         return events
 
+    @property
+    def learning(self) -> bool:
+        """Whether nothing is known yet, and something may still be learned."""
+        return self.template is None and self._attempts_left > 0
+
     def cut(self, text: bytes, head: bytes, separator: bytes) -> Run | None:
         """Return several whole frames as one run, if all of them are like the last ones; for framings."""
         if self.template is None:

@@ -17,7 +17,7 @@ Where real servers differ from the standard, or a chat stream needs less of it:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,6 +34,8 @@ DEFAULT_MAX_EVENT_BYTES = 64 * 1024 * 1024
 """Large enough for a generated picture in base64, small enough that a hostile server cannot fill the memory."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_FIRST_EVENTS = 8
+_MANY_EVENTS = 32
 _LINE_FEED = 10
 _CARRIAGE_RETURN = 13
 
@@ -65,7 +67,7 @@ class SseFraming:
         self._after_carriage_return = False
         self.runs: Runs | None = None
 
-    def feed(self, chunk: bytes) -> Sequence[Frame]:
+    def feed(self, chunk: bytes) -> Iterable[Frame]:
         """
         Take the next bytes, cut anywhere, and return the frames that they complete.
 
@@ -80,7 +82,7 @@ class SseFraming:
                 if len(chunk) - 2 > self._max_event_bytes:
                     self._refuse()
                 return (Frame(chunk[6:-2]),)
-            return self._read_events(chunk[:-2])
+            return self._read_learning(chunk[:-2])
         if b"\n" not in chunk:
             # Nothing can end here. Joining only when something can keeps a long event cut small linear.
             self._keep(chunk)
@@ -91,11 +93,11 @@ class SseFraming:
             self._pending.clear()
             self._size = 0
         complete, _, rest = chunk.rpartition(b"\n\n")
-        frames = self._read_events(complete) if complete else ()
+        frames = self._read_learning(complete) if complete else ()
         self._keep(rest.lstrip(b"\n"))
         return frames
 
-    def finish(self) -> Sequence[Frame]:
+    def finish(self) -> Iterable[Frame]:
         """The bytes are over: return what the last event holds, though no blank line ended it."""
         rest = b"".join(self._pending)
         self._pending.clear()
@@ -135,6 +137,17 @@ class SseFraming:
     def _refuse(self) -> None:
         msg = f"the stream holds an event of more than {self._max_event_bytes} bytes, the limit of this side"
         raise ProtocolError(msg)
+
+    def _read_learning(self, text: bytes) -> Iterable[Frame]:
+        """Read whole events; the first few of many alone, for what the decoder learns of them serves the rest."""
+        if self.runs is None or not self.runs.learning or text.count(b"\n\n") < _MANY_EVENTS:
+            return self._read_events(text)
+        *first, rest = text.split(b"\n\n", _FIRST_EVENTS)
+        return self._read_in_turn(b"\n\n".join(first), rest)
+
+    def _read_in_turn(self, *texts: bytes) -> Iterator[Frame]:
+        for text in texts:
+            yield from self._read_events(text)
 
     def _read_events(self, text: bytes) -> list[Frame]:
         """Read whole events, with blank lines between them."""
