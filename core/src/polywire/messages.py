@@ -186,6 +186,12 @@ def _check_name(name: object, where: str) -> None:
         raise TypeError(msg)
 
 
+def _check_call_id(call_id: object) -> None:
+    if not isinstance(call_id, str) or not call_id:
+        msg = f"ToolResultMessage.call_id must be a non-empty str, not {call_id!r}"
+        raise TypeError(msg) if not isinstance(call_id, str) else ValueError(msg)
+
+
 def _check_role(role: str, expected: str) -> None:
     if role != expected:
         msg = f"role must be {expected!r}, not {role!r}"
@@ -290,9 +296,8 @@ class ToolResultMessage(Remembering):
     ) -> None:
         if role != "tool":
             _check_role(role, "tool")
-        if not isinstance(call_id, str) or not call_id:
-            msg = f"ToolResultMessage.call_id must be a non-empty str, not {call_id!r}"
-            raise TypeError(msg) if not isinstance(call_id, str) else ValueError(msg)
+        if type(call_id) is not str or not call_id:
+            _check_call_id(call_id)
         if tool_name is not None:
             _check_name(tool_name, "ToolResultMessage.tool_name")
         if error is not None and not isinstance(error, ToolError):
@@ -302,7 +307,12 @@ class ToolResultMessage(Remembering):
             contents = error.message if error is not None else ()
         _set_result_call_id(self, call_id)
         _set_result_tool_name(self, tool_name)
-        _set_result_contents(self, _tuple_of(contents, _CONTENTS, _CONTENT_TYPES, "ToolResultMessage"))
+        _set_result_contents(
+            self,
+            (TextContent(contents),)
+            if type(contents) is str
+            else _tuple_of(contents, _CONTENTS, _CONTENT_TYPES, "ToolResultMessage"),
+        )
         _set_result_is_error(self, bool(is_error) or error is not None)
         _set_result_error(self, error)
         _set_result_extras(self, extras if extras is EMPTY else freeze_mapping(extras, name="extras"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr
 
 from polywire.auth import BearerAuth
-from polywire.codec import Auth
+from polywire.codec import Auth, Wire
 from polywire.models import ChatModel
 from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
 from polywire_anthropic.codec import AnthropicCodec
@@ -61,12 +62,18 @@ def build_chat(context: BuildContext) -> ChatModel:
     return context.http_chat_model(codec, auth=_auth(context, settings), base_url=DEFAULT_BASE_URL, profiles=profiles)
 
 
+@cache
+def wires() -> tuple[Wire, ...]:
+    """Return the dialect, for conversion: made once, for it resolves the profiles that it writes by."""
+    return (AnthropicWire(),)
+
+
 PROVIDER = Provider(
     name="anthropic",
     summary="Anthropic: the Messages API (Claude), and endpoints that speak it",
     settings=AnthropicSettings,
     build_chat=build_chat,
-    wires=lambda: (AnthropicWire(),),
+    wires=wires,
     profiles=ANTHROPIC_PROFILES,
     variables={
         "api_key": ("ANTHROPIC_API_KEY",),

@@ -34,7 +34,7 @@ from polywire.translation.envelope import read_error_envelope, read_success_enve
 from polywire_openai.contents import decode_contents, decode_part, parts_of, refusal
 from polywire_openai.fields import WIRE, extras_of, own_extras
 from polywire_openai.thinking import decode_thinking
-from polywire_openai.tool_fragments import read_calls
+from polywire_openai.tool_fragments import read_calls, read_plain_call
 
 __all__ = ["MessageReader", "decode_assistant"]
 
@@ -77,34 +77,34 @@ class MessageReader:
         """
         messages: list[Message] = []
         for position, item in enumerate(items):
-            where = f"messages[{position}]"
-            if not isinstance(item, Mapping):
-                msg = f"{where} must be an object, not {type(item).__name__}"
-                raise ProtocolError(msg)
-            message = self._message(item, where)
-            if message is not None:
-                messages.append(message)
+            message = self._plain(item) if type(item) is dict else None
+            if message is None:
+                where = f"messages[{position}]"
+                if not isinstance(item, Mapping):
+                    msg = f"{where} must be an object, not {type(item).__name__}"
+                    raise ProtocolError(msg)
+                message = self._message(item, where)
+                if message is None:
+                    continue
+            messages.append(message)
         return messages
 
-    def _plain(self, item: Mapping[str, Any], where: str) -> Message | None:
+    def _plain(self, item: dict[str, Any]) -> Message | None:
         """Read a message of the usual shape, text and calls and no other field; `None` where it needs a closer look."""
         role, content, size = item.get("role"), item.get("content"), len(item)
         has_text = type(content) is str and content != ""
         if role == "tool":
-            call_id = item.get("tool_call_id")
             # What begins with a brace may be an envelope.
-            if size == 3 and has_text and type(call_id) is str and call_id and content[0] != "{":  # type: ignore[index]
-                return ToolResultMessage(call_id, self._names.get(call_id), content)
+            if size == 3 and has_text and content[0] != "{":  # type: ignore[index]
+                call_id = item.get("tool_call_id")
+                if type(call_id) is str and call_id:
+                    return ToolResultMessage(call_id, self._names.get(call_id), content)
         elif role == "assistant":
-            calls = item.get("tool_calls")
-            if has_text and size == 2:
+            if size == 2 and has_text:
                 self._names, self._legacy = {}, None
                 return AiMessage(content, _HERE)  # type: ignore[arg-type]
-            if size == 3 and type(calls) is list and calls and (has_text or ("content" in item and content is None)):
-                read = read_calls(calls, seed=where)
-                self._names, self._legacy = {call.id: call.name for call in read}, None
-                self._unnamed = _without_ids(calls, read)
-                return AiMessage((TextContent(content), *read) if has_text else read, _HERE)  # type: ignore[arg-type]
+            if size == 3 and (has_text or (content is None and "content" in item)):
+                return self._plain_calls(item.get("tool_calls"), content)
         elif has_text and size == 2:
             if role == "user":
                 return UserMessage(content)  # type: ignore[arg-type]
@@ -112,10 +112,21 @@ class MessageReader:
                 return SystemMessage(content)  # type: ignore[arg-type]
         return None
 
+    def _plain_calls(self, items: Any, content: str | None) -> AiMessage | None:
+        if type(items) is not list or not items:
+            return None
+        parts: list[AiPart] = [TextContent(content)] if content else []
+        names = {}
+        for item in items:
+            call = read_plain_call(item)
+            if call is None:
+                return None
+            names[call.id] = call.name
+            parts.append(call)
+        self._names, self._legacy, self._unnamed = names, None, []
+        return AiMessage(parts, _HERE)
+
     def _message(self, item: Mapping[str, Any], where: str) -> Message | None:
-        plain = self._plain(item, where)
-        if plain is not None:
-            return plain
         match item.get("role"):
             case "user" | "system" | "developer" as role:
                 return self._said(item, str(role), where)

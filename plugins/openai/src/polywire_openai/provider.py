@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -118,8 +119,9 @@ def build_speech(context: BuildContext) -> SpeechModel:
     return context.http_speech_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
 
 
+@cache
 def wires() -> tuple[Wire, ...]:
-    """Return the dialects, for conversion."""
+    """Return the dialects, for conversion: made once, for they resolve the profiles that they write by."""
     from polywire_openai.responses import OpenAIResponsesWire
     from polywire_openai.wire import OpenAIWire
 

