@@ -62,6 +62,35 @@ class BlockWriter:
         """Add a notice."""
         self._notices.append(Notice(kind, subject, message))
 
+    def plain(self, message: Any) -> list[Block] | None:
+        """Write a message of the common kind: one text, or text and calls, with no fields of its own; else `None`."""
+        kind = type(message)
+        if kind is AiMessage:
+            blocks: list[Block] = []
+            for part in message.parts:
+                if part.extras if type(part) is ToolCall or type(part) is TextContent else True:
+                    return None
+                if type(part) is ToolCall:
+                    blocks.append(self.call(part))
+                elif part.cache is not None or not part.text or part.text.isspace():
+                    return None
+                else:
+                    blocks.append({"type": "text", "text": part.text})
+            return blocks
+        if len(message.contents) != 1 or message.extras:
+            return None
+        content = message.contents[0]
+        if type(content) is not TextContent or content.extras or content.cache is not None:
+            return None
+        text = content.text
+        if not text or text.isspace():
+            return None
+        if kind is ToolResultMessage:
+            if message.is_error:
+                return None
+            return [{"type": "tool_result", "tool_use_id": message.call_id, "content": text}]
+        return [{"type": "text", "text": text}] if message.name is None else None
+
     def user(self, message: UserMessage, where: str) -> list[Block]:
         """Write what a user says."""
         if message.name is not None and not self._profile.user_name:

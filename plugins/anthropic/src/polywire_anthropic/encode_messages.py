@@ -46,31 +46,33 @@ LATE = 1 << 30
 class _Turn:
     __slots__ = ("blocks", "extras", "results", "role", "whole")
 
-    def __init__(self, role: str) -> None:
+    def __init__(self, role: str, blocks: list[Any]) -> None:
         self.role = role
-        self.blocks: list[Any] = []
+        self.blocks = blocks
         self.results: list[tuple[int, Any]] = []
-        self.extras: dict[str, Any] = {}
+        self.extras: Mapping[str, Any] = EMPTY
         self.whole: msgspec.Raw | None = None
         """The turn as ready JSON, where one message alone has given all of it."""
 
     def copy(self) -> _Turn:
-        twin = _Turn(self.role)
-        twin.blocks, twin.results = self.blocks.copy(), self.results.copy()
-        twin.extras, twin.whole = self.extras.copy(), self.whole
+        twin = _Turn(self.role, self.blocks.copy())
+        twin.results, twin.extras, twin.whole = self.results.copy(), self.extras, self.whole
         return twin
 
-    def content(self) -> list[Any]:
-        if not self.results:
-            return self.blocks
-        if len(self.results) > 1:
-            self.results.sort(key=lambda result: result[0])
-        return [block for _, block in self.results] + self.blocks
+    def add(self, blocks: list[Any]) -> None:
+        self.whole = None
+        self.blocks = [*self.blocks, *blocks]
 
     def written(self) -> Any:
         if self.whole is not None:
             return self.whole
-        return {"role": self.role, "content": compact_content(self.content()), **self.extras}
+        results, content = self.results, self.blocks
+        if results:
+            if len(results) > 1:
+                results.sort(key=lambda result: result[0])
+            content = [block for _, block in results] + content
+        written = {"role": self.role, "content": compact_content(content)}
+        return {**written, **self.extras} if self.extras else written
 
 
 class _HistoryWriter:
@@ -95,8 +97,9 @@ class _HistoryWriter:
         self._is_list = is_list
         self._as_json = as_json
         self._before: list[Any] = []
-        """The turns, written, that stand before `_turns` and will not change."""
-        self._turns: list[_Turn] = []
+        """The turns, written, that stand before the last one and will not change."""
+        self._last: _Turn | None = None
+        self._first_role = ""
         self._order: dict[str, int] = {}
         self._system: list[list[Block]] = []
         self._is_settled = as_json
@@ -107,15 +110,25 @@ class _HistoryWriter:
         if key is not self._profile:
             return 0
         before, last, order, system = state
-        self._before, self._turns = before.copy(), [last.copy()]
+        self._before, self._last = before.copy(), last.copy()
+        self._first_role = "user"  # nothing that begins otherwise is noted
         self._order, self._system = order.copy(), system.copy()
         return count
 
     def note(self, found: Survey, count: int) -> None:
         """Let the history remember what was written for it, unless more messages could change any of it."""
-        if self._is_settled and self._turns and self._turns[-1].role == "user" and len(self._notices) == self._told:
-            before = [*self._before, *(turn.written() for turn in self._turns[:-1])]
-            found.written = (self._profile, count, (before, self._turns[-1], self._order, self._system))
+        last = self._last
+        if self._is_settled and last is not None and last.role == "user" and len(self._notices) == self._told:
+            found.written = (self._profile, count, (self._before, last, self._order, self._system))
+
+    def _next(self, role: str, blocks: list[Any]) -> _Turn:
+        """Begin a turn; the one before is written, for nothing can change it any more."""
+        if self._last is None:
+            self._first_role = role
+        else:
+            self._before.append(self._last.written())
+        turn = self._last = _Turn(role, blocks)
+        return turn
 
     def write(self, messages: Sequence[Message], start: int = 0) -> None:
         """
@@ -124,7 +137,8 @@ class _HistoryWriter:
         The loop is the hot path of a long conversation, so what is short stands in it rather than in functions
         [measured: half the time of the same with a function for each kind].
         """
-        turns = self._turns
+        profile, as_json, plain = self._profile, self._as_json, self._writer.plain
+        whole: msgspec.Raw | None = None
         for position, message in enumerate(messages[start:] if start else messages, start):
             kind = type(message)
             if kind is SystemMessage:
@@ -134,23 +148,34 @@ class _HistoryWriter:
             if kind is CustomMessage:
                 msg = f"messages[{position}]: this wire does not know the custom message {sorted(message.attributes)}"  # type: ignore[union-attr]
                 raise UnsupportedByModel(msg)
-            if self._as_json:
-                blocks, whole = recall(message, self._profile) or self._ready(message, position)  # type: ignore[arg-type]
+            if as_json:
+                blocks, whole = recall(message, profile) or self._ready(message, position)  # type: ignore[arg-type]
             else:
-                blocks, whole = self._blocks(message, position), None
+                blocks = plain(message) or self._blocks(message, position)
+            turn = self._last
             if kind is ToolResultMessage:
-                if not turns or turns[-1].role != "user":
-                    turns.append(_Turn("user"))
-                turn = turns[-1]
-                turn.whole = None if turn.results or turn.blocks else whole
+                if turn is None or turn.role != "user":
+                    turn = self._next("user", [])
+                    turn.whole = whole
+                else:
+                    turn.whole = None
                 # The message's extras stand in the block: all results share the one user's turn.
                 turn.results.append((self._order.get(message.call_id, LATE), blocks[0]))  # type: ignore[union-attr]
                 continue
             if not blocks:
                 continue
-            turn = self._turn(message.role, message.extras)  # type: ignore[union-attr]
-            turn.whole = None if turn.results or turn.blocks else whole
-            turn.blocks += blocks
+            role = message.role  # type: ignore[union-attr]
+            if turn is None or turn.role != role:
+                turn = self._next(role, blocks)
+                turn.whole = whole
+                if kind is AiMessage:
+                    self._order = {}
+            else:
+                turn.add(blocks)
+            if message.extras:  # type: ignore[union-attr]
+                # What was said first counts.
+                own = message.extras.get(WIRE, EMPTY)  # type: ignore[union-attr]
+                turn.extras = {**turn.extras, **{key: own[key] for key in own if key not in turn.extras}}
             if kind is AiMessage:
                 order = self._order
                 for part in message.parts:  # type: ignore[union-attr]
@@ -187,20 +212,6 @@ class _HistoryWriter:
             remember(message, self._profile, (blocks, whole))  # type: ignore[arg-type]
         return blocks, whole
 
-    def _turn(self, role: str, extras: Mapping[str, Any]) -> _Turn:
-        turns = self._turns
-        if turns and turns[-1].role == role:
-            turn = turns[-1]
-        else:
-            turn = _Turn(role)
-            turns.append(turn)
-            if role == "assistant":
-                self._order = {}
-        if extras:
-            for key, value in extras.get(WIRE, {}).items():
-                turn.extras.setdefault(key, value)
-        return turn
-
     def _instructions(self, message: SystemMessage, position: int, after: Message | None) -> None:
         where = f"messages[{position}]"
         if any(content.kind not in {"text", "opaque"} for content in message.contents):
@@ -209,18 +220,19 @@ class _HistoryWriter:
         blocks = self._writer.contents(message.contents, where)
         if not blocks:
             return
-        self._is_settled = self._is_settled and not self._turns
+        self._is_settled = self._is_settled and self._last is None
         if self._may_stand(message, after):
-            turn = _Turn("system")
-            turn.blocks = blocks
-            self._turns.append(turn)
+            self._next("system", blocks)
         elif self._is_list:
-            self._turn("user", EMPTY).blocks += blocks
+            if self._last is None or self._last.role != "user":
+                self._next("user", blocks)
+            else:
+                self._last.add(blocks)
             self._writer.tell(
                 "approximated", where, "a message list has no field for instructions: they are written as user text"
             )
         else:
-            if self._turns:
+            if self._last is not None:
                 self._writer.tell(
                     "approximated", where, "instructions in mid-conversation are sent in the top-level system field"
                 )
@@ -229,8 +241,8 @@ class _HistoryWriter:
     def _may_stand(self, message: SystemMessage, after: Message | None) -> bool:
         """Whether instructions may stay where they are: after the user and before the assistant, or as they were read."""
         if message.extras.get(WIRE, {}).get("in_place"):
-            return bool(self._turns) or self._is_list
-        follows_user = bool(self._turns) and self._turns[-1].role == "user"
+            return self._last is not None or self._is_list
+        follows_user = self._last is not None and self._last.role == "user"
         return self._profile.system_in_place and follows_user and (after is None or isinstance(after, AiMessage))
 
     def system(self) -> str | list[Block] | None:
@@ -242,28 +254,24 @@ class _HistoryWriter:
 
     def messages(self) -> list[dict[str, Any]]:
         self._end()
-        if not self._is_list and not self._before:
+        if not self._is_list:
             self._begin()
-        return [*self._before, *[turn.written() for turn in self._turns]]
+        return self._before if self._last is None else [*self._before, self._last.written()]
 
     def _begin(self) -> None:
-        turns = self._turns
-        if not turns:
+        if self._last is None and not self._before:
             msg = "messages: this wire needs a message of the user's that says something"
             raise UnsupportedByModel(msg)
-        if turns[0].role == "assistant":
-            first = _Turn("user")
-            first.blocks = [{"type": "text", "text": FIRST_USER_TEXT}]
-            turns.insert(0, first)
+        if self._first_role == "assistant":
+            self._before.insert(0, {"role": "user", "content": FIRST_USER_TEXT})
             self._writer.tell(
                 "repaired", "messages[0]", f"the first message must be the user's; {FIRST_USER_TEXT!r} is put before it"
             )
 
     def _end(self) -> None:
-        turns = self._turns
-        if not turns or turns[-1].role != "assistant":
+        turn = self._last
+        if turn is None or turn.role != "assistant":
             return
-        turn = turns[-1]
         turn.whole = None
         turn.blocks = [wire_json.decode(block) if type(block) is msgspec.Raw else block for block in turn.blocks]
         blocks = turn.blocks
@@ -278,7 +286,7 @@ class _HistoryWriter:
                 break
             blocks.pop()
         if not blocks:
-            turns.pop()
+            self._last = None
             return
         if not self._profile.prefill and all(block["type"] in _SAID for block in blocks):
             self._writer.tell(
