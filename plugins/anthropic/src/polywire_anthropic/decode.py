@@ -50,6 +50,7 @@ __all__ = [
     "decode_finish",
     "decode_metadata",
     "decode_part",
+    "decode_plain_part",
     "decode_response",
     "extras_of",
     "origin_of",
@@ -213,6 +214,23 @@ def decode_part(
             if reading.answer_schema is not None and type(content) is TextContent:
                 return replace(content, text=reading.text(content.text))
             return content
+
+
+def decode_plain_part(block: Any) -> TextContent | ToolCall | None:
+    """Read a text or a call that has its own fields and no others; `None` where `decode_part` must look closer."""
+    if type(block) is not dict:
+        return None
+    kind = block.get("type")
+    if kind == "tool_use" and len(block) == 4:
+        call_id, name, value = block.get("id"), block.get("name"), block.get("input")
+        is_known = type(call_id) is str and call_id and type(name) is str and name and type(value) is dict
+        if is_known and INVALID_JSON not in value:
+            return ToolCall(call_id, name, wire_json.compact(value), WIRE)
+    elif kind == "text" and len(block) == 2:
+        text = block.get("text")
+        if type(text) is str and text:
+            return TextContent(text)
+    return None
 
 
 def decode_call(

@@ -28,7 +28,15 @@ from polywire.messages import (
 from polywire.parameters import ChatRequestParameters, ResponseFormat
 from polywire.requests import ChatRequest
 from polywire.responses import Notice
-from polywire_anthropic.decode import WIRE, blocks_of, decode_content, decode_contents, decode_part, extras_of
+from polywire_anthropic.decode import (
+    WIRE,
+    blocks_of,
+    decode_content,
+    decode_contents,
+    decode_part,
+    decode_plain_part,
+    extras_of,
+)
 from polywire_anthropic.encode_request import TYPED_FIELDS
 from polywire_anthropic.thinking import decode_reasoning
 from polywire_anthropic.tools import decode_tool_choice, decode_tools
@@ -116,6 +124,11 @@ def decode_messages(turns: Iterable[Any], notices: list[Notice]) -> list[Message
     messages: list[Message] = []
     names: dict[str, str] = {}
     for position, turn in enumerate(turns):
+        if type(turn) is dict and len(turn) == 2:
+            known = _plain(turn, names, messages)
+            if known is not None:
+                names = known
+                continue
         where = f"messages[{position}]"
         if not isinstance(turn, Mapping):
             msg = f"{where} must be an object, not {type(turn).__name__}"
@@ -144,6 +157,55 @@ def decode_messages(turns: Iterable[Any], notices: list[Notice]) -> list[Message
 
 
 _OWN = Origin(WIRE)
+
+
+def _plain(turn: dict[str, Any], names: dict[str, str], messages: list[Message]) -> dict[str, str] | None:
+    """
+    Read a turn of the usual shape: one text, or a list of calls or of results in text, with no further fields.
+
+    Returns:
+        the names of the calls by their ids, for the results that follow; `None` where the turn needs a closer look.
+    """
+    role, content = turn.get("role"), turn.get("content")
+    if role == "assistant":
+        if type(content) is str:
+            if content:
+                messages.append(AiMessage(content, _OWN))
+                return {}
+        elif type(content) is list and content:
+            parts, calls = [], {}
+            for block in content:
+                part = decode_plain_part(block)
+                if part is None:
+                    return None
+                if type(part) is ToolCall:
+                    calls[part.id] = part.name
+                parts.append(part)
+            messages.append(AiMessage(parts, _OWN))
+            return calls
+    elif role == "user":
+        if type(content) is str:
+            if content:
+                messages.append(UserMessage(content))
+                return names
+        elif type(content) is list and content:
+            results = []
+            for block in content:
+                result = _plain_result(block, names)
+                if result is None:
+                    return None
+                results.append(result)
+            messages += results
+            return names
+    return None
+
+
+def _plain_result(block: Any, names: Mapping[str, str]) -> ToolResultMessage | None:
+    if type(block) is dict and len(block) == 3 and block.get("type") == "tool_result":
+        call_id, held = block.get("tool_use_id"), block.get("content")
+        if type(call_id) is str and call_id and type(held) is str and held:
+            return ToolResultMessage(call_id, names.get(call_id), held)
+    return None
 
 
 def _origin(parts: Sequence[AiPart]) -> Origin | None:

@@ -164,7 +164,7 @@ class _HistoryWriter:
                 continue
             if not blocks:
                 continue
-            role = message.role  # type: ignore[union-attr]
+            role = message.role
             if turn is None or turn.role != role:
                 turn = self._next(role, blocks)
                 turn.whole = whole
