@@ -223,8 +223,9 @@ def decode_plain_part(block: Any) -> TextContent | ToolCall | None:
     kind = block.get("type")
     if kind == "tool_use" and len(block) == 4:
         call_id, name, value = block.get("id"), block.get("name"), block.get("input")
-        is_known = type(call_id) is str and call_id and type(name) is str and name and type(value) is dict
-        if is_known and INVALID_JSON not in value:
+        if type(call_id) is not str or type(name) is not str or type(value) is not dict:
+            return None
+        if call_id and name and INVALID_JSON not in value:
             return ToolCall(call_id, name, wire_json.compact(value), WIRE)
     elif kind == "text" and len(block) == 2:
         text = block.get("text")
