@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
+from polywire.immutable import slot_setters
+
 __all__ = ["NOTHING", "Remembering", "recall", "recall_beginning", "remember", "remember_beginning"]
 
 NOTHING: tuple[object, Any, Any] = (None, None, None)
@@ -33,6 +35,9 @@ class Remembering:
 
     __slots__ = ("_memo",)
     _memo: tuple[object, Any, Any]
+
+
+(_set_memo,) = slot_setters(Remembering, "_memo")
 
 
 def _memo_of(value: object) -> tuple[object, Any, Any]:
@@ -51,7 +56,11 @@ def recall(value: Remembering, key: object) -> Any:
 
 def remember(value: Remembering, key: object, result: Any) -> None:
     """Remember `result` on `value` under `key`, in the place of what was there."""
-    object.__setattr__(value, "_memo", (key, result, _memo_of(value)[2]))
+    try:
+        beginning = value._memo[2]
+    except AttributeError:
+        beginning = None
+    _set_memo(value, (key, result, beginning))
 
 
 def recall_beginning(messages: Sequence[Any]) -> tuple[Any, int]:

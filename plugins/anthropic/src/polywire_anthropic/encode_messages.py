@@ -198,16 +198,17 @@ class _HistoryWriter:
         Both are remembered, unless there is something to say about the message each time. Blocks with cache marks stay
         as they are, for which marks are sent goes by all of them; and so do those of a turn with fields of its own.
         """
+        plain = self._writer.plain(message)
+        if plain is not None:
+            ready = _as_json(message, plain)
+            remember(message, self._profile, ready)  # type: ignore[arg-type]
+            return ready
         told = len(self._notices)
         blocks: list[Any] = self._blocks(message, position)
         whole: msgspec.Raw | None = None
         own_fields = type(message) is not ToolResultMessage and message.extras  # type: ignore[union-attr]
         if not own_fields and not any(map(bears_mark, blocks)):
-            role = b"assistant" if type(message) is AiMessage else b"user"
-            content, written = compact_content(blocks), [wire_json.encode(block) for block in blocks]
-            inner = wire_json.encode(content) if isinstance(content, str) else b"[" + b",".join(written) + b"]"
-            whole = msgspec.Raw(b'{"role":"' + role + b'","content":' + inner + b"}")
-            blocks = [msgspec.Raw(each) for each in written]
+            blocks, whole = _as_json(message, blocks)
         if len(self._notices) == told:
             remember(message, self._profile, (blocks, whole))  # type: ignore[arg-type]
         return blocks, whole
@@ -298,6 +299,18 @@ class _HistoryWriter:
 
 _SAID = frozenset({"text", "thinking", "redacted_thinking"})
 """What a finished answer holds; a turn with a server's own blocks is one that was paused, and goes back as it is."""
+
+
+def _as_json(message: Message, blocks: list[Block]) -> tuple[list[msgspec.Raw], msgspec.Raw]:
+    """Return a message's blocks as JSON, and the turn that they make alone."""
+    head = b'{"role":"assistant","content":' if type(message) is AiMessage else b'{"role":"user","content":'
+    if len(blocks) != 1:
+        written = list(map(wire_json.encode, blocks))
+        return list(map(msgspec.Raw, written)), msgspec.Raw(b"%b[%b]}" % (head, b",".join(written)))
+    one = wire_json.encode(blocks[0])
+    content = compact_content(blocks)
+    inner = wire_json.encode(content) if type(content) is str else b"[%b]" % one
+    return [msgspec.Raw(one)], msgspec.Raw(b"%b%b}" % (head, inner))
 
 
 def encode_history(

@@ -64,14 +64,18 @@ def encode_history_json(
     settled = len(written)
     writer: MessageWriter | None = None
     for index, message in enumerate(messages[settled:] if settled else messages, settled):
-        item = None if type(message) is CustomMessage else recall(message, profile)  # type: ignore[arg-type]
+        item = recall(message, profile)  # type: ignore[arg-type]
         if item is None:
             if writer is None:
                 marks = _marks(messages, profile) if found is None or found.cache_marks else 0
                 writer = MessageWriter(profile, notices, marks)
-            told, counted = len(notices), writer.counted
-            item = writer.write_plain(message) or writer.write(message, f"messages[{index}]")
-            if len(notices) == told and writer.counted == counted and type(message) is not CustomMessage:
+            told, counted = len(notices), 0
+            item = writer.write_plain(message)
+            if item is None:
+                counted = writer.counted
+                item = writer.write(message, f"messages[{index}]")
+                counted -= writer.counted
+            if counted == 0 and len(notices) == told and type(message) is not CustomMessage:
                 # Nothing to say about it, and nothing in it that goes by its place: it will be written so every time.
                 item = msgspec.Raw(wire_json.encode(item))
                 remember(message, profile, item)  # type: ignore[arg-type]
