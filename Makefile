@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. What they need is installed into .venv, once.
 #
 #   make demo     answer a prompt with a real model on this machine, and again through another provider
-#   make test     run all tests; ARGS="..." goes to pytest:  make test ARGS="-k streams -x"
+#   make test     run all tests, on up to four cores; ARGS="..." goes to pytest:  make test ARGS="-n 0 -k streams -x"
 #   make check    formatting, lint and types
 #   make install  the environment alone
 #   make build    a wheel and a source archive of every package, in dist/
@@ -27,7 +27,7 @@ demo: $(STAMPS)/packages $(STAMPS)/weights
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMPS)/test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: $(STAMPS)/check
 	@$(BIN)/python -m ruff format --check .
