@@ -21,7 +21,15 @@ from polywire.errors import (
 )
 from polywire.events import ResponseStart, TextDelta, UsageUpdate
 from polywire.models import ChatModel
-from polywire.policy import DeadlinePolicy, PolicyModel, RetryPolicy, Runtime
+from polywire.policy import (
+    DeadlinePolicy,
+    FallbackPolicy,
+    LimitPolicy,
+    LimitTimeout,
+    PolicyModel,
+    RetryPolicy,
+    Runtime,
+)
 from polywire.responses import TokenUsage
 
 
@@ -283,3 +291,60 @@ def test_sleep_is_injected_as_plain_functions_too() -> None:
 def test_wrong_settings_are_refused(keywords: dict[str, Any], words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         RetryPolicy(**keywords)
+
+
+def _hurried(world: Any, inner: Any, **limits: Any) -> PolicyModel:
+    limit = LimitPolicy(clock=world.now, **limits)
+    return PolicyModel(inner, [RetryPolicy(attempts=3), limit], runtime=world.runtime)
+
+
+@pytest.mark.parametrize("way", ["chat", "stream"])
+def test_a_limit_of_this_side_that_ran_out_is_not_waited_for_again(world: Any, way: str) -> None:
+    inner = world.model()
+    model = _hurried(world, inner, requests_per_minute=6, request_burst=1, max_wait=1)
+    getattr(world, way)(model)
+
+    outcome = getattr(world, way)(model)
+
+    assert isinstance(outcome.error, LimitTimeout)
+    assert outcome.at == 1001  # after the longest wait, and not after the ten seconds of the limit
+    assert outcome.error.retry_after == pytest.approx(9, abs=0.01)
+    assert outcome.error.retryable
+    assert len(inner.requests) == 1
+
+
+def test_a_pause_longer_than_is_waited_for_is_not_waited_for_by_the_retries_either(world: Any) -> None:
+    inner = world.model(RateLimited("slow down", retry_after=200), world.answer())
+    model = _hurried(world, inner, max_pause=1)
+    world.chat(model)
+    patient = PolicyModel(model, [RetryPolicy(max_wait=300)], runtime=world.runtime)
+
+    outcome = world.chat(patient)
+
+    assert isinstance(outcome.error, LimitTimeout)
+    assert outcome.at == 1000
+
+
+def test_a_limit_that_runs_out_after_a_failure_keeps_that_failure(world: Any) -> None:
+    failed = ServerError("no", status=500)
+    inner = world.model(failed, world.answer())
+    model = _hurried(world, inner, requests_per_minute=6, request_burst=1, max_wait=1)
+
+    outcome = world.chat(model)
+
+    assert isinstance(outcome.error, LimitTimeout)
+    assert outcome.error.attempts == (failed,)
+    assert len(inner.requests) == 1
+
+
+def test_a_limit_of_this_side_that_ran_out_leads_on_to_the_next_model(world: Any) -> None:
+    spare = world.model(world.answer("spare"))
+    limit = LimitPolicy(clock=world.now, requests_per_minute=6, request_burst=1, max_wait=1)
+    policies = [FallbackPolicy({"spare": spare}), RetryPolicy(attempts=3), limit]
+    model = PolicyModel(world.model(), policies, runtime=world.runtime)
+    world.chat(model)
+
+    outcome = world.chat(model)
+
+    assert outcome.text == "spare"
+    assert outcome.at == 1001

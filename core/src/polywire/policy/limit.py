@@ -42,7 +42,7 @@ class LimitPolicy:
     - **Concurrency** counts running calls; a stream runs until it ends or is closed. While a call waits for its retry it
       holds nothing.
     - **Pause**: where the provider asks one call to wait (`retry_after`), no other is sent before that time is over. A
-      pause longer than `max_pause`, or than a call's deadline, raises `RateLimited` at once. This holds without any limit
+      pause longer than `max_pause`, or than a call's deadline, raises `LimitTimeout` at once. This holds without any limit
       set, too.
 
     Args:
@@ -247,8 +247,7 @@ class LimitPolicy:
 
     def _paused(self, call: Call, left: float) -> ModelError:
         message = f"the provider of {self.name!r} asked for a pause, which lasts another {left:.3g} s"
-        kind = RateLimited if left > self.max_pause else LimitTimeout
-        return self._error(kind, call, message, retry_after=left)
+        return self._error(LimitTimeout, call, message, retry_after=left)
 
     def _failed(self, permit: Permit, error: BaseException, *, sent: bool) -> None:
         cost = 0

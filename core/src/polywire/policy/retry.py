@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polywire.errors import ModelError
 from polywire.policy.observers import Waiting
 from polywire.policy.plans import Plan, Proceed, Sleep
+from polywire.policy.turns import LimitTimeout
 from polywire.policy.values import positive_integer, positive_seconds, share
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class RetryPolicy:
     Repeats a call whose error is retryable: by its class, or because the server said so.
 
     A stream is retried only until its first content has been handed out. Cancellation, `KeyboardInterrupt` and errors
-    that are no `ModelError` pass straight through. The last error is raised, with those before it in `.attempts`.
+    that are no `ModelError` pass straight through, and so does `LimitTimeout`: that call has waited as long as it may.
+    The last error is raised, with those before it in `.attempts`.
 
     Args:
         attempts: how often the call is made at most; 1 means no retry.
@@ -74,7 +76,7 @@ class RetryPolicy:
         try:
             return (yield from proceed(call))
         except ModelError as error:
-            if not error.retryable:
+            if not _is_retryable(error):
                 raise
             failure = error
         return (yield from self._again(call, proceed, failure, started))
@@ -152,7 +154,8 @@ def keep_attempts(last: ModelError, earlier: Iterable[ModelError]) -> None:
 
 
 def _is_retryable(error: BaseException) -> bool:
-    return isinstance(error, ModelError) and error.retryable
+    # Who has waited for a limit of this side as long as it may is told so; a further wait would undo that setting.
+    return isinstance(error, ModelError) and error.retryable and not isinstance(error, LimitTimeout)
 
 
 def asked_wait(error: ModelError) -> float | None:

@@ -16,7 +16,8 @@ class LimitTimeout(RateLimited, ModelTimeout):
     The call's time ran out while it waited for its turn under a limit of this side.
 
     It is both: a rate limit, and a timeout. `retry_after` is the time that would still have been needed, where it can be
-    told.
+    told. The call may well succeed after that, so it is `retryable`; `RetryPolicy` leaves that wait to the caller, whose
+    `max_wait`, `max_pause` or deadline has just said that it is too long. A fallback leads on.
     """
 
 
