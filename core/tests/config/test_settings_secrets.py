@@ -314,3 +314,58 @@ def test_settings_read_from_a_file_hold_hidden_strings(tmp_path: Path) -> None:
     assert_hidden(shown(loaded))
     assert loaded.providers["x"]["plugin"] == "acme"
     assert loaded.providers["x"]["odd_name"][0].get_secret_value() == KEY
+
+
+# What is no secret is not masked
+
+
+def test_an_extra_to_install_is_told_whole(
+    registry: Registry, problems: Problems, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("polywire.plugins.connections.find_spec", lambda name: None)
+
+    lines = problems(
+        lambda: LlmFactory.from_config(
+            {"providers": {"acme": {"transport": "aiohttp", "region": "number", "size": "x"}}}, registry=registry
+        )
+    )
+
+    assert set(lines) == {
+        "settings [providers.acme] size: must be a whole number",
+        "settings [providers.acme] transport: this transport needs an extra: pip install 'polywire[aiohttp]'",
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "shown"),
+    [
+        ({"plain": "eu-west-1"}, "of eu-west-1"),
+        ({"choice": "northern"}, "of northern"),
+        ({"address": f"https://user:{KEY}@acme.example/v1?sig={KEY}"}, "@acme.example/v1?"),
+        ({"plain": "eu-west-1", "headers": {"X": "eu-west-1"}}, "of **********"),
+    ],
+)
+def test_only_what_may_be_secret_is_masked(table: dict[str, Any], shown: str) -> None:
+    from typing import Literal
+
+    from pydantic import model_validator
+
+    from polywire.plugins import Provider, ProviderSettings
+
+    class Telling(ProviderSettings):
+        plain: str = ""
+        choice: Literal["", "northern", "southern"] = ""
+        address: str = ""
+
+        @model_validator(mode="after")
+        def _check(self) -> Telling:
+            msg = f"it is of {self.plain or self.choice or self.address}"
+            raise ValueError(msg)
+
+    telling = Registry([Provider("telling", "", Telling, lambda context: None)], installed=False)  # type: ignore[arg-type, return-value]
+
+    with pytest.raises(InvalidSettings) as caught:
+        LlmFactory.from_config({"providers": {"telling": table}}, registry=telling)
+
+    assert shown in str(caught.value)
+    assert_hidden(str(caught.value))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
 from polywire.config.places import Places
 from polywire.config.problems import problems_of, raise_problems
 from polywire.config.references import Expansion, Path, expand
-from polywire.config.secrets import reveal
+from polywire.config.secrets import may_be_secret, reveal
 from polywire.errors import SettingsError
 from polywire.plugins.addresses import host_of, is_loopback, is_own_address
 
@@ -135,11 +135,7 @@ def _take_usual_variables(
 def _is_secret(settings: type[ProviderSettings], key: str) -> bool:
     """Whether a setting is declared as a `SecretStr`."""
     field = settings.model_fields.get(key)
-    return key == "api_key" or (field is not None and _mentions_secret(field.annotation))
-
-
-def _mentions_secret(annotation: Any) -> bool:
-    return annotation is SecretStr or any(_mentions_secret(each) for each in get_args(annotation))
+    return key == "api_key" or (field is not None and may_be_secret(field.annotation))
 
 
 def _is_blank(value: Any) -> bool:

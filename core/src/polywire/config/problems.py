@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from polywire.config.places import Places
 from polywire.config.references import Path
-from polywire.config.secrets import reveal, scrub, secret_texts
+from polywire.config.secrets import reveal, scrub, secrets_of_table
 from polywire.errors import SettingsError, did_you_mean
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def problems_of(
         places: where the settings come from.
         base: the table's place.
     """
-    secrets = set(secret_texts(document))
+    secrets = set(secrets_of_table(document, model))
     found: dict[tuple[Path, bool], list[str]] = {}
     for each in error.errors(include_url=False, include_input=False):
         unknown = each["type"] == "extra_forbidden"
