@@ -81,52 +81,48 @@ class Survey:
         return found
 
     def _add(self, messages: Sequence[Message]) -> None:
-        names, waiting = self.names, set(self.waiting)
+        names, call_ids, waiting = self.names, self.call_ids, set(self.waiting)
         for message in messages:
-            if type(message) is ToolResultMessage:
-                if message.call_id in waiting:
-                    waiting.remove(message.call_id)
+            kind = type(message)
+            if kind is ToolResultMessage:
+                call_id, name = message.call_id, message.tool_name  # type: ignore[union-attr]
+                if call_id in waiting:
+                    waiting.remove(call_id)
                 else:
                     self.broken = True
-                if message.tool_name is not None:
-                    names[message.tool_name] = None
+                if name is not None:
+                    names[name] = None
             elif waiting:
                 self.broken = True
                 waiting.clear()
-            if type(message) is AiMessage:
-                self._add_parts(message, waiting)
-            elif type(message) is not CustomMessage:
+            if kind is AiMessage:
+                for part in message.parts:  # type: ignore[union-attr]
+                    if type(part) is ToolCall:
+                        if waiting:
+                            self.parallel = True
+                        call_id = part.id
+                        if call_id in call_ids:
+                            self.repeated_ids = True
+                            self.broken = self.broken or call_id in waiting
+                        call_ids[call_id] = None
+                        names[part.name] = None
+                        waiting.add(call_id)
+                    else:
+                        self._look_into(part, message)
+            elif kind is not CustomMessage:
                 for content in message.contents:  # type: ignore[union-attr]
-                    if type(content) is not TextContent:
+                    if type(content) is not TextContent or content.cache is not None:
                         self._look_into(content, message)
-                    elif content.cache is not None:
-                        self.cache_marks = True
         self.waiting = frozenset(waiting)
 
-    def _add_parts(self, message: AiMessage, waiting: set[str]) -> None:
-        call_ids = self.call_ids
-        for part in message.parts:
-            if type(part) is ToolCall:
-                if waiting:
-                    self.parallel = True
-                if part.id in call_ids:
-                    self.repeated_ids = True
-                    self.broken = self.broken or part.id in waiting
-                call_ids[part.id] = None
-                self.names[part.name] = None
-                waiting.add(part.id)
-            elif type(part) is TextContent:
-                if part.cache is not None:
-                    self.cache_marks = True
-            elif type(part) is ThinkingContent:
-                if message.origin is not None:
-                    self.wires.add(message.origin.wire)
-            else:
-                self._look_into(part, message)
-
     def _look_into(self, content: Any, message: Message) -> None:
-        """Look at what is not text."""
-        if type(content) is OpaqueContent:
+        """Look at what is no call, and no text without more."""
+        if type(content) is TextContent:
+            self.cache_marks = self.cache_marks or content.cache is not None
+        elif type(content) is ThinkingContent:
+            if type(message) is AiMessage and message.origin is not None:
+                self.wires.add(message.origin.wire)
+        elif type(content) is OpaqueContent:
             self.wires.add(content.wire)
         elif isinstance(content, MediaContent):
             self.cache_marks = self.cache_marks or content.cache is not None

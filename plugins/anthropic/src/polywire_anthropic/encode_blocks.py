@@ -41,6 +41,14 @@ def compact_content(blocks: list[Block]) -> str | list[Block]:
     return blocks
 
 
+def _plain_text(content: TextContent) -> Block | None:
+    """Write a text that is no more than that, and says something."""
+    text = content.text
+    if content.extras or content.cache is not None or not text or text.isspace():
+        return None
+    return {"type": "text", "text": text}
+
+
 class BlockWriter:
     """
     Writes blocks for one profile and gathers the notices.
@@ -68,28 +76,24 @@ class BlockWriter:
         if kind is AiMessage:
             blocks: list[Block] = []
             for part in message.parts:
-                if part.extras if type(part) is ToolCall or type(part) is TextContent else True:
-                    return None
-                if type(part) is ToolCall:
+                if type(part) is ToolCall and not part.extras:
                     blocks.append(self.call(part))
-                elif part.cache is not None or not part.text or part.text.isspace():
-                    return None
+                elif type(part) is TextContent and (block := _plain_text(part)) is not None:
+                    blocks.append(block)
                 else:
-                    blocks.append({"type": "text", "text": part.text})
+                    return None
             return blocks
         if len(message.contents) != 1 or message.extras:
             return None
         content = message.contents[0]
-        if type(content) is not TextContent or content.extras or content.cache is not None:
-            return None
-        text = content.text
-        if not text or text.isspace():
+        block = _plain_text(content) if type(content) is TextContent else None
+        if block is None:
             return None
         if kind is ToolResultMessage:
             if message.is_error:
                 return None
-            return [{"type": "tool_result", "tool_use_id": message.call_id, "content": text}]
-        return [{"type": "text", "text": text}] if message.name is None else None
+            return [{"type": "tool_result", "tool_use_id": message.call_id, "content": block["text"]}]
+        return [block] if message.name is None else None
 
     def user(self, message: UserMessage, where: str) -> list[Block]:
         """Write what a user says."""

@@ -63,23 +63,20 @@ def encode_history_json(
     written: list[Any] = [*before] if key is profile else []
     settled = len(written)
     writer: MessageWriter | None = None
+    ready, encode = msgspec.Raw, wire_json.encode
     for index, message in enumerate(messages[settled:] if settled else messages, settled):
         item = recall(message, profile)  # type: ignore[arg-type]
         if item is None:
             if writer is None:
                 marks = _marks(messages, profile) if found is None or found.cache_marks else 0
                 writer = MessageWriter(profile, notices, marks)
-            told, counted = len(notices), 0
-            item = writer.write_plain(message)
-            if item is None:
-                counted = writer.counted
-                item = writer.write(message, f"messages[{index}]")
-                counted -= writer.counted
-            if counted == 0 and len(notices) == told and type(message) is not CustomMessage:
-                # Nothing to say about it, and nothing in it that goes by its place: it will be written so every time.
-                item = msgspec.Raw(wire_json.encode(item))
+            plain = writer.write_plain(message)
+            if plain is not None:
+                item = ready(encode(plain))
                 remember(message, profile, item)  # type: ignore[arg-type]
-        if settled == index and type(item) is msgspec.Raw:
+            else:
+                item = _written(writer, message, index, profile, notices)
+        if settled == index and type(item) is ready:
             settled += 1
         written.append(item)
     if writer is not None:
@@ -87,6 +84,22 @@ def encode_history_json(
     if found is not None and (key is not profile or known != settled):
         found.written = (profile, settled, written if settled == len(written) else written[:settled])
     return written
+
+
+def _written(writer: MessageWriter, message: Message, index: int, profile: Profile, notices: list[Notice]) -> Any:
+    """
+    Write a message that is not plain.
+
+    Where there is nothing to say about it, and nothing in it that goes by its place, it will be written so every time:
+    then it is ready JSON and remembered.
+    """
+    told, counted = len(notices), writer.counted
+    written = writer.write(message, f"messages[{index}]")
+    if len(notices) != told or writer.counted != counted or type(message) is CustomMessage:
+        return written
+    item = msgspec.Raw(wire_json.encode(written))
+    remember(message, profile, item)  # type: ignore[arg-type]
+    return item
 
 
 def _marks(messages: Sequence[Message], profile: Profile) -> int:

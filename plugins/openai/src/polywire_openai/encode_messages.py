@@ -59,6 +59,10 @@ def encode_arguments(text: str) -> str:
     return text
 
 
+def _is_bare(content: TextContent) -> bool:
+    return content.cache is None and not content.extras
+
+
 class MessageWriter:
     """Writes messages for one profile and gathers the notices."""
 
@@ -92,7 +96,7 @@ class MessageWriter:
         if kind is CustomMessage or message.extras or len(message.contents) != 1:  # type: ignore[union-attr]
             return None
         content = message.contents[0]  # type: ignore[union-attr]
-        if type(content) is not TextContent or content.extras or content.cache is not None:
+        if type(content) is not TextContent or not _is_bare(content):
             return None
         if kind is ToolResultMessage:
             if message.is_error or not self._results_are_plain:  # type: ignore[union-attr]
@@ -108,15 +112,15 @@ class MessageWriter:
         calls: list[dict[str, Any]] = []
         for part in parts:
             kind = type(part)
-            if part.extras if kind is ToolCall or kind is TextContent else True:
-                return None
             if kind is ToolCall:
+                if part.extras:
+                    return None
                 function = {"name": part.name, "arguments": encode_arguments(part.arguments)}
                 calls.append({"id": part.id, "type": "function", "function": function})
-            elif text is not None or calls or not part.text or part.cache is not None:
-                return None
-            else:
+            elif kind is TextContent and text is None and not calls and part.text and _is_bare(part):
                 text = part.text
+            else:
+                return None
         if calls:
             return {"role": "assistant", "content": text, "tool_calls": calls}
         return {"role": "assistant", "content": text or ""}
