@@ -380,7 +380,6 @@ def test_parameters_and_profile_reach_the_plugin(transport: FakeTransport) -> No
                 "custom_parameters": {"x": {"y": [1]}},
                 "profile": {"quirks": {"b": 2}, "user_name": False},
                 "unsupported": "error",
-                "dimensions": 3,
             }
         },
     }
@@ -393,7 +392,7 @@ def test_parameters_and_profile_reach_the_plugin(transport: FakeTransport) -> No
     assert (defaults.reasoning.effort, defaults.tool_choice.mode) == ("low", "none")
     assert defaults.custom_parameters == {"x": {"y": [1]}}
     assert context.profile == {"prefill": False, "quirks": {"a": 1, "b": 2}, "user_name": False}
-    assert (context.history, context.unsupported, context.plugin, context.dimensions) == ("repair", "error", "p", 3)
+    assert (context.history, context.unsupported, context.plugin, context.dimensions) == ("repair", "error", "p", None)
     assert context.transport.send == transport.send
 
 

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from polywire.config.connections import CheckedTable, check_table
 from polywire.config.extensions import unknown_extension
+from polywire.config.hints import (
+    NEEDS_PLUGIN,
+    guessed_problems,
+    misspelt_plugin,
+    unwritten_references,
+    without_effect,
+)
 from polywire.config.policies import missing_extra
 from polywire.config.references import Path
+from polywire.config.secrets import reveal
 from polywire.errors import PluginError, UnknownProvider, did_you_mean
 from polywire.plugins.connections import LimitSettings
 
@@ -94,6 +102,19 @@ class Checks:
                 self._tell((kind, name), f"the name {name!r} may hold only a-z, 0-9, _ and -{hint}")
 
     def _check_provider(self, name: str, table: Mapping[str, Any]) -> None:
+        for path, message in unwritten_references(table, self._reading.environ, ("providers", name)):
+            self._tell(path, message)
+        misspelt = misspelt_plugin(table) if name not in self._registry else None
+        if misspelt is not None:
+            self._tell(("providers", name), f"unknown key {misspelt!r}; did you mean 'plugin'?")
+            table = {
+                "plugin" if key == misspelt else key: reveal(value) if key == misspelt else value
+                for key, value in table.items()
+            }
+            if table["plugin"] not in self._registry:
+                self._usable.discard(name)
+                self.problems += guessed_problems(_without_plugin(table), self._reading.places, ("providers", name))
+                return
         plugin = table.get("plugin", name)
         if not isinstance(plugin, str) or not plugin.strip():
             self._tell(("providers", name, "plugin"), "must be the name of an installed provider")
@@ -102,9 +123,10 @@ class Checks:
             provider = self._registry.provider(plugin)
         except UnknownProvider as error:
             path: Path = ("providers", name, "plugin") if "plugin" in table else ("providers", name)
-            self._tell(path, str(error))
+            self._tell(path, str(error) if "plugin" in table else self._registry.unknown(name, hint=NEEDS_PLUGIN))
             self._usable.discard(name)
             self.unknown.append(UnknownProvider(self.problems[-1][1]))
+            self.problems += guessed_problems(_without_plugin(table), self._reading.places, ("providers", name))
             return
         except PluginError:
             # Recorded and logged by the registry; an error for the one who uses it, and for nobody else.
@@ -126,6 +148,8 @@ class Checks:
             elif isinstance(provider, str):
                 self._check_provider_name((*base, "provider"), provider)
                 self._check_model_id(base, table, provider)
+        for key, message in without_effect(table):
+            self._tell((*base, key), message)
         fallback = table.get("fallback")
         names = [fallback] if isinstance(fallback, str) else fallback if isinstance(fallback, (list, tuple)) else ()
         words = [word.strip() for each in names if isinstance(each, str) for word in each.split(",") if word.strip()]
@@ -231,6 +255,10 @@ class Checks:
         if len(lines) == 1 and self.unknown:
             raise self.unknown[0]
         raise_problems(lines)
+
+
+def _without_plugin(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key != "plugin"}
 
 
 def _words(table: Mapping[str, Any]) -> list[str]:

@@ -45,6 +45,13 @@ class LlmFactory:
         registry: the providers.
     """
 
+    def __new__(cls, *parts: Any, **_: Any) -> Self:
+        """Refuse a file or mapping: those are for `from_config`."""
+        if not parts or not isinstance(parts[0], Reading):
+            msg = f"use {cls.__name__}.from_config(a path, a mapping, Settings, or nothing) to make a factory"
+            raise TypeError(msg)
+        return super().__new__(cls)
+
     def __init__(
         self,
         reading: Reading,

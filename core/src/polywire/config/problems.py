@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from polywire.config.places import Places
+from polywire.config.places import Places, dotted
 from polywire.config.references import Path
 from polywire.config.secrets import reveal, scrub, secrets_of_table
 from polywire.errors import SettingsError, did_you_mean
+from polywire.plugins.connections import ProviderSettings
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -64,8 +65,11 @@ def problems_of(
     found: dict[tuple[Path, bool], list[str]] = {}
     for each in error.errors(include_url=False, include_input=False):
         unknown = each["type"] == "extra_forbidden"
+        whole = tuple(each["loc"])
         path = tuple(each["loc"]) if unknown or each["type"] == "missing" else _existing(each["loc"], document)
-        message = _unknown_key(path, model) if unknown else _message(each, path, document)
+        message = (
+            _unknown_key(path, (*base, *path), model, document) if unknown else _message(each, path, document)
+        ) + _written_out((*base, *whole), each["type"], document)
         messages = found.setdefault((path, unknown), [])
         if message not in messages:
             messages.append(message)
@@ -151,10 +155,29 @@ def _value(path: Path, document: Any) -> Any:
     return document
 
 
-def _unknown_key(path: Path, model: type[BaseModel]) -> str:
+def _unknown_key(path: Path, place: Path, model: type[BaseModel], document: Any) -> str:
     key = str(path[-1])
     known = _keys_at(model, path[:-1])
+    if len(place) == 3 and place[0] == "models" and (key == "plugin" or key in ProviderSettings.model_fields):
+        table = _value(path[:-1], document)
+        connection = table.get("provider") if isinstance(table, Mapping) else None
+        name = connection if isinstance(connection, str) and connection else "NAME"
+        return f"unknown key {key!r}: it belongs in the connection's table, [{dotted(('providers', name))}]"
     return f"unknown key {key!r}{did_you_mean(key, known)}"
+
+
+def _written_out(place: Path, kind: str, document: Any) -> str:
+    """Say how `assistant = "openai:model"` under `[models]` is written as a table."""
+    if len(place) != 2 or place[0] != "models" or not kind.startswith(("model_", "dict_", "mapping_")):
+        return ""
+    try:
+        value = _value(place, document)
+    except (KeyError, TypeError, IndexError):
+        return ""
+    provider, colon, model = value.partition(":") if isinstance(value, str) else ("", "", "")
+    if not (colon and provider.strip() and model.strip()):
+        return ""
+    return f": [{dotted(place)}] with provider = {provider.strip()!r} and model = {model.strip()!r}".replace("'", '"')
 
 
 def _keys_at(model: Any, path: Path) -> list[str]:

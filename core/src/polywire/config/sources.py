@@ -55,7 +55,8 @@ def read_file(path: FilePath) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
-        problem = f"{path}: there is no such file"
+        where = "" if path.is_absolute() else f"; it was looked for at {path.absolute()}"
+        problem = f"{path}: there is no such file{where}"
     except OSError as error:
         problem = f"{path}: {error.strerror or error}"
     except UnicodeDecodeError as error:

@@ -160,16 +160,19 @@ class Registry:
         ]
         return f"Known providers: {', '.join(told)}"
 
-    def unknown(self, name: str, also: Iterable[str] = ()) -> str:
+    def unknown(self, name: str, also: Iterable[str] = (), *, hint: str = "") -> str:
         """
         Return what to say about a name that is not known: the nearest one, all of them, and which are broken.
 
-        `also` are names known from elsewhere, such as the tables of a settings file.
+        `also` are names known from elsewhere, such as the tables of a settings file; `hint` is a sentence that goes
+        before the list of all.
         """
         also = tuple(also)
-        near = did_you_mean(name, {*self.names(), *also})
-        hint = near if near.startswith("; did you mean") else "."
-        return f"unknown provider {name!r}{hint} {self.listed(also)}"
+        # Names are written in lower case: "OpenAI" is nearest to "openai".
+        near = did_you_mean(name.lower(), {*self.names(), *also})
+        nearest = near if near.startswith("; did you mean") else "."
+        said = f" {hint[:1].upper()}{hint[1:]}." if hint else ""
+        return f"unknown provider {name!r}{nearest}{said} {self.listed(also)}"
 
     @property
     def strict(self) -> bool:
