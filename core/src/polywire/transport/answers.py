@@ -95,9 +95,22 @@ def too_many_redirects() -> ProtocolError:
     return ProtocolError(f"the server redirected more than {MAX_REDIRECTS} times")
 
 
-def raise_translated(error: Exception, request: HttpRequest | None = None) -> NoReturn:
-    """Raise polywire's error for `error`; or `error` itself where it is neither the network's nor the system's."""
-    translated = translate_error(error)
+def raise_translated(
+    error: Exception,
+    request: HttpRequest | None = None,
+    proxy_for: Callable[[str], str | None] | None = None,
+) -> NoReturn:
+    """
+    Raise polywire's error for `error`; or `error` itself where it is neither the network's nor the system's.
+
+    Args:
+        error: what was raised.
+        request: what was being sent.
+        proxy_for: tells the proxy on the way to an address.
+    """
+    url = "" if request is None else request.url
+    proxy = None if proxy_for is None or not url or isinstance(error, PolywireError) else proxy_for(url)
+    translated = translate_error(error, url, proxy)
     if request is not None and not isinstance(error, PolywireError):
         name = unsendable_header(request)
         if name is not None:

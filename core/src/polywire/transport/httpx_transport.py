@@ -133,7 +133,7 @@ class HttpxTransport:
             else:
                 raise too_many_redirects()
         except Exception as error:
-            raise_translated(as_httpx(error), request)
+            raise_translated(as_httpx(error), request, self._proxy_for if self._client is None else None)
         if is_success(answer.status):
             return answer if stream else answer.read_whole()
         return answer.read_whole(MAX_ERROR_BODY_BYTES)
@@ -151,7 +151,7 @@ class HttpxTransport:
             else:
                 raise too_many_redirects()
         except Exception as error:
-            raise_translated(as_httpx(error), request)
+            raise_translated(as_httpx(error), request, self._proxy_for if self._async_client is None else None)
         if is_success(answer.status):
             return answer if stream else await answer.aread_whole()
         return await answer.aread_whole(MAX_ERROR_BODY_BYTES)
