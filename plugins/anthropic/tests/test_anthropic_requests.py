@@ -305,6 +305,29 @@ def test_a_failed_result_is_flagged(encode: Encode) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("contents", "error", "tells"),
+    [
+        (None, ToolError("timeout", "too late", True), False),
+        ("f: too late", ToolError("timeout", "too late", True), False),
+        (None, ToolError("timeout", "too late", metadata={"after": 5}), True),
+        ("try again", ToolError("timeout", "too late"), True),
+        ((), ToolError("timeout", "too late"), True),
+    ],
+)
+def test_what_goes_missing_of_a_tools_error_is_told_at_each_call(
+    encode: Encode, contents: Any, error: ToolError, tells: bool
+) -> None:
+    result = ToolResultMessage("t1", "f", contents, error=error)
+    history = [UserMessage("q"), AiMessage(ToolCall("t1", "f")), result]
+
+    for longer in ([], [], [AiMessage("a"), UserMessage("and now?")]):
+        sent = encode([*history, *longer])
+
+        assert sent.told("information", "messages[2]") is tells
+        assert sent.body["messages"][2]["content"][0]["is_error"] is True
+
+
 @pytest.mark.parametrize("contents", [(), "", [TextContent("")]])
 def test_an_empty_result_is_an_empty_string_and_an_empty_failure_speaks(encode: Encode, contents: Any) -> None:
     history = [UserMessage("q"), AiMessage([ToolCall("t1", "f"), ToolCall("t2", "f")])]

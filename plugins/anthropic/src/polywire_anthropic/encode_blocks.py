@@ -19,7 +19,7 @@ from polywire.contents import (
 )
 from polywire.errors import UnsupportedByModel
 from polywire.media_types import to_base64
-from polywire.messages import AiMessage, AiPart, ToolCall, ToolResultMessage, UserMessage
+from polywire.messages import AiMessage, AiPart, ToolCall, ToolError, ToolResultMessage, UserMessage
 from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.media import source_of
@@ -197,15 +197,27 @@ class BlockWriter:
         if message.is_error and not blocks:
             content = FAILED_WITHOUT_WORDS
             self.tell("repaired", where, "a failed tool result without content says that it failed")
-        if message.error is not None and self._as_read:
-            told = f"of the tool's error {message.error.type!r} this wire carries the message alone"
-            self.tell("information", where, told)
         block: Block = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
         if message.is_error:
             block["is_error"] = True
         if message.extras:
             block.update(message.extras.get(WIRE, {}))
         return [block]
+
+    def tell_error(self, message: ToolResultMessage, error: ToolError, position: int) -> None:
+        """
+        Say that of a tool's error the wire has a place for its words alone.
+
+        In a conversion always, for the body is then all there is. On a call only where what goes missing was put there
+        for the model to know: metadata, or a message that the result's contents do not say. A type and `retryable` stand
+        in every failure of a `ToolService` and stay in the caller's own history; to tell of them would be a notice at
+        each further call of every tool loop.
+        """
+        if self._as_read or error.metadata or error.message not in message.text:
+            told = f"of the tool's error {error.type!r} this wire carries the message alone"
+            if error.message not in message.text:
+                told = f"of the tool's error {error.type!r} this wire carries the result's contents alone"
+            self.tell("information", f"messages[{position}]", told)
 
     def thinking(self, thinking: ThinkingContent, where: str) -> Block | None:
         """Write thinking as it came. Without the vendor's seal it is left out: the vendor refuses what it did not seal."""

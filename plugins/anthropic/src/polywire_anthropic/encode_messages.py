@@ -159,6 +159,9 @@ class _HistoryWriter:
                     turn.whole = whole
                 else:
                     turn.whole = None
+                if message.error is not None:  # type: ignore[union-attr]
+                    # Here, and not where the block is written, for the block is remembered.
+                    self._writer.tell_error(message, message.error, position)  # type: ignore[arg-type, union-attr]
                 # The message's extras stand in the block: all results share the one user's turn.
                 turn.results.append((self._order.get(message.call_id, LATE), blocks[0]))  # type: ignore[union-attr]
                 continue
