@@ -16,6 +16,11 @@ class CallLimits:
     How long one call may still take: in all, to its first content, and from one piece of content to the next.
 
     Not shared: one for each call, made when it begins.
+
+    Attributes:
+        reading: whether the consumer waits for something. While it has what it asked for, nothing is cut off.
+        fired: whether the watchdog has cut the call off.
+        watchdog: whose clock counts.
     """
 
     __slots__ = (
@@ -51,8 +56,13 @@ class CallLimits:
             return None
         return cls(options, watchdog, stream=stream)
 
+    @property
+    def content_has_come(self) -> bool:
+        """Whether the first content is there."""
+        return self._content
+
     def content_came(self) -> None:
-        """A piece of content has arrived: the next one has its own time."""
+        """The first content has arrived: further content has its own time, which `resume` begins."""
         self._content = True
         self._next_at = None if self._between is None else self.watchdog.clock() + self._between
 
@@ -61,10 +71,6 @@ class CallLimits:
         self.reading = True
         if self._content and self._between is not None:
             self._next_at = self.watchdog.clock() + self._between
-
-    def pause(self) -> None:
-        """The consumer has got something: until it asks for more, nothing is cut off."""
-        self.reading = False
 
     @property
     def at(self) -> float | None:
@@ -106,6 +112,26 @@ class Watch:
         self._abort = abort
         self._alarm: Alarm | None = None
         self.arm()
+
+    def begin(self) -> bool:
+        """
+        The consumer asks for more, as `CallLimits.resume`, and the alarm is set. Return whether there is still time.
+
+        Once for every read of a stream, so it looks at the clock once and at the alarm only where it rings too late.
+        """
+        limits, alarm = self._limits, self._alarm
+        limits.reading = True
+        now, deadline_at = limits.watchdog.clock(), limits._deadline_at
+        if limits._content and limits._between is not None:
+            limits._next_at = now + limits._between
+        at = limits._next_at
+        if at is None or (deadline_at is not None and deadline_at < at):
+            at = deadline_at
+        if at is None:
+            return True
+        if alarm is None or alarm.callback is None or alarm.at > at:
+            self.arm()
+        return now < at
 
     def arm(self) -> None:
         """Look when the next limit runs out; an alarm that rings earlier serves as well."""

@@ -184,8 +184,9 @@ class _Reader:
             else:
                 events.insert(0, self._started)
             events[1:1] = [NoticeAdded(notice) for notice in self._notices]
-        if self.limits is not None and any(type(event) in CONTENT_EVENTS for event in events):
-            self.limits.content_came()
+        limits = self.limits
+        if limits is not None and not limits.content_has_come and not CONTENT_EVENTS.isdisjoint(map(type, events)):
+            limits.content_came()
         return events
 
 
@@ -224,13 +225,10 @@ class HttpSource:
         """Return the next events; an empty sequence is the end."""
         reader = self._reader
         limits, take, chunks = reader.limits, reader.take, self._chunks
-        if limits is not None:
-            limits.resume()
-            if self._watch is not None:
-                self._watch.arm()
+        in_time = self._watch is None or self._watch.begin()
         while not reader.ended:
             try:
-                chunk = next(chunks, None) if limits is None or not limits.expired() else None
+                chunk = next(chunks, None) if in_time else None
             except Exception as error:
                 events = reader.fail(error)
             else:
@@ -242,8 +240,9 @@ class HttpSource:
                     events = reader.end()
             if events:
                 if limits is not None:
-                    limits.pause()
+                    limits.reading = False
                 return events
+            in_time = limits is None or limits.expired() is None
         try:
             reader.raise_error()
         except BaseException:
