@@ -186,6 +186,21 @@ class ResponseCollector:
         """Whether `ResponseEnd` has been seen."""
         return self._finish_reason is not None
 
+    @property
+    def finish_reason(self) -> FinishReason | None:
+        """Why the answer ended; `None` where its end has not been seen."""
+        return self._finish_reason
+
+    @property
+    def usage(self) -> TokenUsage:
+        """The latest usage reported."""
+        return self._usage
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What the answer has said of itself so far."""
+        return self._metadata
+
     def add_all(self, events: Iterable[StreamEvent]) -> None:
         """Take in several events."""
         for event in events:

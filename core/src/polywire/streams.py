@@ -6,7 +6,8 @@ or one error. Leaving a loop early, an exception in the consumer, cancellation a
 connection back; `with` does so at a place you can see.
 
 Sources hand events over in batches (all that one read of the network brought), so that a consumer pays for the event
-and not for the layers below it.
+and not for the layers below it. A source with an attribute `collector` is lent the stream's `ResponseCollector`, which has
+seen every event that was handed over: it need not look at each of them once more.
 """
 
 from __future__ import annotations
@@ -144,6 +145,8 @@ def _run(state: _State[EventSource]) -> Iterator[StreamEvent]:
     source: EventSource | None = None
     try:
         source = state.open()
+        if hasattr(source, "collector"):
+            source.collector = state.collector
         read, add_all = source.read, state.collector.add_all
         while batch := read():
             add_all(batch)
@@ -164,6 +167,8 @@ async def _arun(state: _State[Awaitable[AsyncEventSource]]) -> AsyncIterator[Str
     source: AsyncEventSource | None = None
     try:
         source = await state.open()
+        if hasattr(source, "collector"):
+            source.collector = state.collector
         read, add_all = source.aread, state.collector.add_all
         while batch := await read():
             add_all(batch)
