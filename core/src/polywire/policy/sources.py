@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polywire.events import NoticeAdded, ResponseEnd, ResponseStart, StreamEvent, UsageUpdate, latest_usage
+from polywire.events import (
+    NoticeAdded,
+    ResponseCollector,
+    ResponseEnd,
+    ResponseStart,
+    StreamEvent,
+    UsageUpdate,
+    latest_usage,
+)
 from polywire.immutable import EMPTY
 from polywire.policy.opening import Opened, StreamEnd, aclose_surely
 from polywire.policy.plans import Plan, arun, run
@@ -39,12 +47,16 @@ class _PolicySource:
         "_opened",
         "_usage",
         "_watch",
+        "collector",
     )
 
     def __init__(self, make_plan: Callable[[], tuple[Call, Plan]]) -> None:
         self._make_plan: Callable[[], tuple[Call, Plan]] | None = make_plan
         self._opened: Opened | None = None
         self._watch: Any = None
+        # Of the stream that reads this source, if one does. It has seen all that was handed over, so that nothing need be
+        # noted here [a look at the type of every event: 5 % of an event in bulk].
+        self.collector: ResponseCollector | None = None
         self._usage = _NO_USAGE
         self._finish_reason: FinishReason | None = None
         self._metadata: Mapping[str, Any] = EMPTY
@@ -60,7 +72,7 @@ class _PolicySource:
         record = call.record
         if batch and (record.notices or record.metadata):
             batch = _annotated(batch, record)
-        if opened.riders:
+        if opened.riders and self.collector is None:
             self._note(batch)
         return batch
 
@@ -87,7 +99,11 @@ class _PolicySource:
         opened = self._opened
         if opened is not None and opened.riders:
             riders, opened.riders = opened.riders, []
-            end = StreamEnd(self._finish_reason, self._usage, self._error, self._metadata)
+            seen = self.collector
+            if seen is None:
+                end = StreamEnd(self._finish_reason, self._usage, self._error, self._metadata)
+            else:
+                end = StreamEnd(seen.finish_reason, seen.usage, self._error, {**seen.metadata})
             for rider in riders:
                 rider(end)
 
@@ -135,7 +151,7 @@ class PolicySource(_PolicySource):
         except BaseException as error:
             self._error = error
             raise
-        if opened.riders and batch and (len(batch) > 1 or type(batch[0]) in _TOLD):
+        if self.collector is None and opened.riders and batch and (len(batch) > 1 or type(batch[0]) in _TOLD):
             self._note(batch)
         return batch  # type: ignore[no-any-return]
 
@@ -182,7 +198,7 @@ class AsyncPolicySource(_PolicySource):
         except BaseException as error:
             self._error = error
             raise
-        if opened.riders and batch and (len(batch) > 1 or type(batch[0]) in _TOLD):
+        if self.collector is None and opened.riders and batch and (len(batch) > 1 or type(batch[0]) in _TOLD):
             self._note(batch)
         return batch  # type: ignore[no-any-return]
 
