@@ -283,6 +283,39 @@ def test_a_failed_result_says_so_in_its_text_and_is_read_back() -> None:
     assert back == failed
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_body_that_asks_for_a_stream_still_does_on_another_wire_and_back(stream: bool) -> None:
+    body = {"model": "m", "input": "hi", "stream": stream}
+
+    there = convert(body, source="openai-responses", target="openai")
+
+    assert (there.payload["stream"], there.notices) == (stream, ())
+    assert convert(body, source="openai-responses", target="openai-responses").payload["stream"] is stream
+    assert "stream" not in convert({"model": "m", "input": "hi"}, source="openai-responses", target="openai").payload
+
+
+def test_what_a_stream_shall_hold_besides_goes_back_and_is_told_elsewhere() -> None:
+    body = {"model": "m", "input": "hi", "stream": True, "stream_options": {"include_obfuscation": False}}
+
+    back = convert(body, source="openai-responses", target="openai-responses")
+    there = convert(body, source="openai-responses", target="openai")
+
+    assert back.payload["stream_options"] == {"include_obfuscation": False}
+    assert "stream_options" not in there.payload
+    assert any(notice.kind == "dropped" and "stream_options" in notice.message for notice in there.notices)
+
+
+def test_a_body_that_was_read_is_sent_as_the_call_is_made() -> None:
+    body = {"model": "m", "input": "hi", "stream": True, "stream_options": {"include_obfuscation": False}}
+    request = OpenAIResponsesWire().decode_request(body).value
+
+    whole = json.loads(OpenAIResponsesCodec().encode(request, stream=False).http.body)
+    streamed = json.loads(OpenAIResponsesCodec().encode(request, stream=True).http.body)
+
+    assert whole.keys().isdisjoint({"stream", "stream_options"})
+    assert (streamed["stream"], streamed["stream_options"]) == (True, {"include_obfuscation": False})
+
+
 def test_cache_marks_only_where_the_model_takes_them() -> None:
     marked = [UserMessage([TextContent("long", cache=CacheMark("12h"))])]
 

@@ -67,6 +67,9 @@ class OpenAIResponsesCodec:
         body = encode_body(meant, profile)
         if stream:
             body.json["stream"] = True
+        else:
+            body.json.pop("stream", None)
+            body.json.pop("stream_options", None)
         reading = body.reading
         if meant is not request:
             reading = Reading(reading.names, reading.schemas, reading.answer_schema, None, profile, request)

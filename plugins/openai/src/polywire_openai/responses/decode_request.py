@@ -33,7 +33,7 @@ _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _TYPED = frozenset(
     {
         "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature",
-        "top_p", "text", "reasoning", "stream", "stream_options",
+        "top_p", "text", "reasoning",
     }
 )  # fmt: skip
 
