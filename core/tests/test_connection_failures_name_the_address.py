@@ -19,7 +19,7 @@ from polywire.transport.aiohttp_transport import AiohttpTransport
 from polywire.transport.failures import origin_of, translate_error
 
 TRANSPORTS = pytest.mark.parametrize("transport", [HttpxTransport, AiohttpTransport])
-OLD_LOGIN = pytest.mark.filterwarnings("ignore:BasicAuth is deprecated:DeprecationWarning")
+OLD_LOGIN = pytest.mark.filterwarnings("ignore:.*(BasicAuth|auth).*:DeprecationWarning")
 WAYS = pytest.mark.parametrize("way", ["sync", "async"])
 SECRETS = ("path-secret", "query-secret", "user", "password")
 

@@ -20,6 +20,7 @@ from polywire.errors import (
     HistoryError,
     ModelError,
     ModelTimeout,
+    NotFound,
     ProtocolError,
     RateLimited,
     ServerError,
@@ -290,6 +291,59 @@ def test_a_failed_answer_is_the_codecs_error_with_all_that_is_known(ask: Ask) ->
     assert (error.status, error.message, error.retry_after) == (429, "slow down", 2.0)
     assert (error.provider, error.model, error.request_id) == ("office", "m-1", "r-9")
     assert transport.open_streams == 0
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("base_url", "body", "words"),
+    [
+        ("https://h/", {"detail": "Not Found"}, "Not Found; asked was POST /chat: is base_url right?"),
+        (
+            "https://h/api",
+            b"<html><title>404: no model here</title></html>",
+            "404: no model here; asked was POST /api/chat:",
+        ),
+        ("https://h/", b"", "with an empty body; asked was POST /chat:"),
+        ("https://h/?key=query-secret", {"error": "no route"}, "no route; asked was POST /chat:"),
+        ("https://h/0123456789abcdef-path-secret/v1", {"error": "no route"}, "no route; asked was POST /…/v1/chat:"),
+    ],
+)
+def test_an_address_that_is_not_there_is_told_from_a_model_that_is_not(
+    ask: Ask, base_url: str, body: Any, words: str
+) -> None:
+    transport = FakeTransport(Reply(status=404, body=body))
+    model = HttpChatModel(
+        ToyCodec(path="chat"),
+        base_url=base_url,
+        transport=transport,
+        defaults=ChatRequestParameters(model="toy-1"),
+    )
+
+    with pytest.raises(NotFound) as caught:
+        ask(model, "hello")
+
+    assert words in str(caught.value)
+    assert words in caught.value.args[0]
+    assert "secret" not in str(caught.value)
+
+
+@every_way
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "The model `toy-1` does not exist", "code": "model_not_found"}},
+        {"error": {"message": "toy-1 is unknown", "code": "model_not_found"}},
+        {"type": "error", "error": {"type": "not_found_error", "message": "model: toy-1"}},
+        {"error": "model 'toy-1' not found"},
+    ],
+)
+def test_a_model_that_is_not_there_is_told_in_the_vendors_words_alone(ask: Ask, body: Any) -> None:
+    model, _ = model_of(Reply(status=404, body=body))
+
+    with pytest.raises(NotFound) as caught:
+        ask(model, "hello")
+
+    assert "base_url" not in str(caught.value)
 
 
 @every_way

@@ -11,13 +11,14 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import NoneType
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from polywire.auth import Credential
 from polywire.codec import Auth, Encoded, HttpRequest, HttpResponse
-from polywire.errors import EmptyResponse, ModelError, ProtocolError, SettingsError
-from polywire.http_errors import error_from_response, request_id_of, summarize_body
+from polywire.errors import EmptyResponse, ModelError, NotFound, ProtocolError, SettingsError
+from polywire.http_errors import error_from_response, parse_body, request_id_of, summarize_body
 from polywire.http_errors.bodies import readable_body
 from polywire.transport.streams import HttpStream, is_success
 
@@ -85,6 +86,8 @@ def exchange(
     signed, answer = yield from _signed_exchange(endpoint, http, stream=stream)
     if not is_success(answer.status):
         error = _decoded_error(endpoint, answer, encoded)
+        if isinstance(error, NotFound) and not _names_a_model(error, answer):
+            _say(error, f"{error.message}; asked was {_asked(endpoint, http)}: is base_url right?")
         _hide_key(error, http, signed)
         raise error
     return answer
@@ -190,6 +193,26 @@ def _decoded_error(endpoint: Endpoint, answer: Any, encoded: Encoded) -> ModelEr
     if error.request_id is None:
         error.request_id = metadata_of(encoded, answer.headers).get("request_id") or request_id_of(answer.headers)
     return error
+
+
+def _say(error: ModelError, message: str) -> None:
+    error.message = message
+    error.args = (message, *error.args[1:])
+
+
+def _names_a_model(error: ModelError, answer: HttpResponse) -> bool:
+    """Whether it is the vendor's own word that there is no such model; else it may well be the address that is wrong."""
+    said = f"{error.code or ''} {error.message}".lower()
+    return not isinstance(parse_body(answer.body), (str, NoneType)) and ("model" in said or "deployment" in said)
+
+
+def _asked(endpoint: Endpoint, request: HttpRequest) -> str:
+    """Method and path, without the query. What looks like a key in the path of `base_url` is left out too."""
+    own = {
+        each for each in urlsplit(endpoint.base_url).path.split("/") if len(each) >= 16 and any(map(str.isdigit, each))
+    }
+    path = "/".join("…" if each in own else each for each in urlsplit(request.url).path.split("/"))
+    return f"{request.method} {path}"
 
 
 def _hide_key(error: ModelError, plain: HttpRequest, signed: HttpRequest) -> None:
