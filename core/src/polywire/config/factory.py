@@ -265,7 +265,7 @@ class LlmFactory:
         Its own stands outside: a call that waits for it must not hold a place that the connection's other models need.
         Where any of the connection's models waits as the server asks, all keep its pauses, or they would prolong them.
         """
-        keeps_pauses = rules.retry or any(
+        keeps_pauses = rules.retry is not None or any(
             each.provider == connection.name and (each.retry or each.limits) for each in self.settings.models.values()
         )
         limits = [connection.limits()] if rules.connection_limits or keeps_pauses else []

@@ -134,7 +134,7 @@ def _deadline(rules: Rules) -> list[Policy]:
 def _retry(rules: Rules) -> list[Policy]:
     from polywire.policy import RetryPolicy
 
-    return [RetryPolicy(**_renamed(rules.retry, _RETRY_KEYS))] if rules.retry else []
+    return [] if rules.retry is None else [RetryPolicy(**_renamed(rules.retry, _RETRY_KEYS))]
 
 
 def make_breaker(rules: Rules, clock: Callable[[], float]) -> CircuitBreaker | None:

@@ -21,14 +21,15 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     Tables (`retry`, `circuit_breaker`, `timeouts`) merge key by key; of everything else the nearest counts.
 
     Attributes:
-        retry, circuit_breaker: the keys that are set; empty where there is no such table.
+        retry: the keys that are set; `None` where there is no such table. An empty one asks for retries as they usually are.
+        circuit_breaker: the keys that are set; empty where there is no such table.
         connection_limits: the connection's, shared by all its models.
         limits: the model's own, in addition.
         fallback: the models to ask next; none for the models of a fallback itself.
         fallback_on: the kinds of error that lead there; `None` is the policy's own list.
     """
 
-    retry: Mapping[str, Any] = EMPTY
+    retry: Mapping[str, Any] | None = None
     circuit_breaker: Mapping[str, Any] = EMPTY
     deadline: float | None = None
     first_event: float | None = None
@@ -57,12 +58,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
             values = (getattr(layer, name, None) for layer in layers)
             return next((value for value in values if value is not None), otherwise)
 
-        def merged(name: str) -> dict[str, Any]:
-            keys: dict[str, Any] = {}
+        def merged(name: str) -> dict[str, Any] | None:
+            keys: dict[str, Any] | None = None
             for layer in reversed(layers):
                 table = getattr(layer, name, None)
                 if table is not None:
-                    keys |= {key: value for key, value in table if value is not None}
+                    keys = (keys or {}) | {key: value for key, value in table if value is not None}
             return keys
 
         timeouts = Timeouts()
@@ -71,7 +72,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
                 timeouts = layer.timeouts.over(timeouts)
         return cls(
             retry=merged("retry"),
-            circuit_breaker=merged("circuit_breaker"),
+            circuit_breaker=merged("circuit_breaker") or {},
             deadline=nearest("deadline"),
             first_event=nearest("first_event"),
             between_events=nearest("between_events"),
