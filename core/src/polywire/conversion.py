@@ -145,9 +145,11 @@ class StreamConverter:
 
     Attributes:
         notices: what could not be carried over, so far.
+        error: what ended the stream before its answer was complete, once that has been told in the target's way.
     """
 
     def __init__(self, source: str | Wire, target: str | Wire) -> None:
+        self.error: ModelError | None = None
         reader, writer = _wire(source), _wire(target)
         self._framing = reader.framing()
         self._decoder: StreamDecoder = reader.stream_decoder()
@@ -201,6 +203,7 @@ class StreamConverter:
     def _fail(self, error: ModelError, out: list[bytes]) -> None:
         # The client on the other side must learn of it in its own wire's way: a stream has no other channel.
         self._over = True
+        self.error = error
         out.append(self._encoder.error(error))
 
     def abandon(self, error: Exception) -> bytes:

@@ -115,6 +115,8 @@ def test_a_stream_is_converted_as_it_comes(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
 ) -> None:
     class Converter:
+        error = None
+
         def __init__(self, source: str, target: str) -> None:
             self.wires = (source, target)
             self.notices = (Notice("dropped", "logprobs", "has no place there"),)
@@ -195,4 +197,24 @@ def test_a_payload_of_another_shape_is_an_input_failure(run: Run, payload: bytes
 
     assert (result.code, result.out) == (5, "")
     assert result.err.startswith("polywire: standard input")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("_wires")
+@pytest.mark.parametrize(
+    ("stream", "code", "words"),
+    [
+        (b'data: {"choices": [{"index": 0, "delta": {"content": "Hel"}}]}\n\n', 17, "stream interrupted: "),
+        (b"", 17, "empty response: "),
+        (b'data: {"error": {"message": "slow down", "type": "rate_limit_error"}}\n\n', 11, "rate limit: slow down"),
+    ],
+)
+def test_a_stream_that_fails_is_told_to_its_reader_and_to_the_caller(
+    run: Run, stream: bytes, code: int, words: str
+) -> None:
+    result = run("convert", "--from", "openai", "--to", "anthropic", "--kind", "stream", stdin=stream)
+
+    assert result.code == code
+    assert "event: error" in result.out
+    assert result.err.startswith(f"polywire: {words}")
     assert result.err.count("\n") == 1

@@ -119,6 +119,8 @@ def _convert_stream(file: str, source: str, target: str) -> None:
             terminal.write(converter.feed(chunk).decode("utf-8", "replace"))
     terminal.write(converter.finish().decode("utf-8", "replace"))
     _tell_notices(terminal, converter.notices)
+    if converter.error is not None:
+        raise converter.error  # the output tells it in the target's way; the exit code tells it to scripts
 
 
 def _tell_notices(terminal: Terminal, notices: Iterable[Notice]) -> None:
