@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from polywire.http_errors.delays import parse_duration
+from polywire.immutable import EMPTY
 
 __all__ = ["ErrorDetails", "is_foreign_error", "parse_body", "read_error", "readable_body", "summarize_body"]
 
@@ -38,6 +39,7 @@ class ErrorDetails:
         status: the HTTP status that the body itself states; counts where the answer came with another one.
         retry_after: seconds that the body asks to wait.
         request_id: the vendor's id for the call.
+        headers: rate-limit headers that the body quotes (OpenRouter: `error.metadata.headers`), in lower case.
     """
 
     message: str | None = None
@@ -46,6 +48,7 @@ class ErrorDetails:
     status: int | None = None
     retry_after: float | None = None
     request_id: str | None = None
+    headers: Mapping[str, str] = EMPTY
 
 
 NO_DETAILS = ErrorDetails()
@@ -166,7 +169,13 @@ def _read_list(items: Iterable[Any], depth: int) -> ErrorDetails:
     first = found[0]
     messages = list(dict.fromkeys(details.message for details in found if details.message))
     return ErrorDetails(
-        "; ".join(messages) or None, first.code, first.words, first.status, first.retry_after, first.request_id
+        "; ".join(messages) or None,
+        first.code,
+        first.words,
+        first.status,
+        first.retry_after,
+        first.request_id,
+        first.headers,
     )
 
 
@@ -221,7 +230,19 @@ def _read_object(body: Mapping[str, Any], depth: int) -> ErrorDetails:
         status,
         retry_after,
         request_id if isinstance(request_id, str) else None,
+        inner.headers or _quoted_headers(origin),
     )
+
+
+def _quoted_headers(origin: Any) -> Mapping[str, str]:
+    headers = origin.get("headers") if isinstance(origin, Mapping) else None
+    if not isinstance(headers, Mapping):
+        return EMPTY
+    return {
+        str(name).lower(): str(value)
+        for name, value in headers.items()
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool)
+    }
 
 
 def _words_of(body: Mapping[str, Any]) -> Iterator[str]:

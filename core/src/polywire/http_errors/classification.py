@@ -321,11 +321,13 @@ def _make(
         message = message[: _MESSAGE_LENGTH - 1] + "…"
     known_status = status if status is not None else own_status
     kind = _classify(message, words, known_status, kinds)
-    rate_limits = parse_rate_limits(headers, received_at)
+    rate_limits = parse_rate_limits({**details.headers, **headers}, received_at)
     error_class = ERROR_KINDS[kind]
     retry_after = parse_retry_after(headers, received_at)
     if retry_after is None:
         retry_after = details.retry_after
+    if retry_after is None and details.headers:
+        retry_after = parse_retry_after(details.headers, received_at)
     if retry_after is None and kind in ("rate_limit", "overloaded"):
         retry_after = exhausted_delay(rate_limits)
         if retry_after is None:

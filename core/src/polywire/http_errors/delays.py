@@ -129,7 +129,9 @@ def parse_rate_limits(headers: Mapping[str, str], now: float) -> dict[str, dict[
     buckets: dict[str, dict[str, Any]] = {}
     for name, value in headers.items():
         match = _BUCKET.fullmatch(name.lower())
-        if match is None:
+        if match is None or match["rest"] == "policy":
+            if name.lower() in ("ratelimit", "ratelimit-policy"):
+                _read_structured(value, buckets)
             continue
         words = match["rest"].split("-")
         field = next((word for word in (words[0], words[-1]) if word in _FIELDS), None)
@@ -149,9 +151,30 @@ def parse_rate_limits(headers: Mapping[str, str], now: float) -> dict[str, dict[
     return buckets
 
 
+_STRUCTURED_ITEM = re.compile(r'\s*"(?P<name>[^"]*)"(?P<parameters>(?:\s*;\s*[a-z]+=[^,;]*)+)\s*(?:,|$)', re.ASCII)
+_STRUCTURED_PARAMETER = re.compile(r";\s*([a-z]+)=(\d{1,15})\s*(?=;|$)", re.ASCII)
+_STRUCTURED_FIELDS = {"r": "remaining", "t": "reset", "q": "limit"}
+
+
+def _read_structured(value: str, buckets: dict[str, dict[str, Any]]) -> None:
+    """Read `RateLimit: "name";r=0;t=30` and `RateLimit-Policy: "name";q=100;w=60` (draft-ietf-httpapi-ratelimit-headers)."""
+    for item in _STRUCTURED_ITEM.finditer(value):
+        for key, digits in _STRUCTURED_PARAMETER.findall(item["parameters"]):
+            if key in _STRUCTURED_FIELDS:
+                number = _sensible(float(digits)) if key == "t" else int(digits)
+                if number is not None:
+                    buckets.setdefault(item["name"], {})[_STRUCTURED_FIELDS[key]] = number
+
+
 def exhausted_delay(rate_limits: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """Return how long until every exhausted bucket is reset; buckets with something left do not count."""
+    """
+    Return how long until every exhausted bucket is reset; buckets with something left do not count.
+
+    Where none is said to be exhausted, those that do not say what is left may be.
+    """
     delays = [bucket["reset"] for bucket in rate_limits.values() if bucket.get("remaining") == 0 and "reset" in bucket]
+    if not delays:
+        delays = [bucket["reset"] for bucket in rate_limits.values() if "reset" in bucket and "remaining" not in bucket]
     return max(delays, default=None)
 
 
