@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from polywire import wire_json
 from polywire.codec import HttpResponse
-from polywire.errors import EmptyResponse, ProtocolError
+from polywire.errors import ProtocolError
 from polywire.events import ResponseCollector
-from polywire.http_errors import request_id_of
 from polywire.messages import Origin
 from polywire.responses import ChatResponse
+from polywire_openai.bodies import payload_of
 from polywire_openai.reading import PLAIN, Reading
 from polywire_openai.responses.answer import AnswerReader
 from polywire_openai.responses.errors import error_inside, find_error
@@ -28,22 +27,7 @@ def decode_body(response: HttpResponse, *, reading: Reading, origin: Origin | No
         ProtocolError: it is not what the wire promises.
         ModelError: it is an error.
     """
-    request_id = request_id_of(response.headers)
-    if not response.body.strip():
-        msg = "the answer has no body"
-        raise EmptyResponse(msg, request_id=request_id)
-    try:
-        payload: Any = wire_json.decode_body(response.body)
-    except ValueError:
-        payload = None
-    error = payload if isinstance(payload, list) and payload else None
-    if isinstance(payload, dict):
-        error = find_error(payload)
-    if error is not None:
-        raise error_inside(error, headers=response.headers, received_at=response.received_at)
-    if not isinstance(payload, dict):
-        msg = f"the answer is no JSON object: {response.body[:200]!r}"
-        raise ProtocolError(msg, request_id=request_id)
+    payload = payload_of(response, find_error=find_error, error_inside=error_inside)
     return decode_response(payload, reading=reading, origin=origin)
 
 
