@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from polywire import wire_json
 from polywire.codec import StreamDecoder, StreamEncoder, Translated, Wire
-from polywire.errors import ModelError, PolywireError, ProtocolError
+from polywire.errors import ModelError, PolywireError, ProtocolError, did_you_mean
 from polywire.events import NoticeAdded, StreamEvent
 from polywire.framing.runs import connect
 from polywire.framing.tail import last_events
@@ -64,10 +64,30 @@ def convert(
         HistoryError: the history does not close, in strict mode.
         ModelError: the payload is not of the source's wire, or holds what the target must not go without.
         UnknownProvider: no such wire.
+        ValueError: `kind` or `history` is none of its words.
     """
+    for name, word, known in (("kind", kind, get_args(Kind)), ("history", history, ("strict", "repair"))):
+        if word not in known and (name, word) != ("kind", None):
+            msg = f"unknown {name} {word!r}{did_you_mean(str(word), known)}"
+            raise ValueError(msg)
     reader, writer = _wire(source), _wire(target)
     value: Any = _parsed(payload) if isinstance(payload, (str, bytes)) else payload
     chosen = kind or _kind_of(value)
+    try:
+        return _converted(value, reader, writer, chosen, history)
+    except ModelError as error:
+        if (key := _misspelt_key(value)) is not None:
+            msg = f"the payload has no {key[1]!r}; did you mean that by {key[0]!r}?"
+            raise ProtocolError(msg) from error
+        if "did you mean" not in error.message:
+            error.message += _unknown_role(value, error.message)
+            error.args = (error.message, *error.args[1:])
+        raise
+
+
+def _converted(
+    value: Any, reader: Wire, writer: Wire, chosen: Kind, history: Literal["strict", "repair"]
+) -> Conversion:
     match chosen:
         case "messages":
             read = _read(reader.decode_messages, value, reader, chosen)
@@ -88,9 +108,40 @@ def convert(
             response = _read(reader.decode_response, value, reader, chosen)
             answer = writer.encode_response(response.value)
             return Conversion(answer.value, (*response.notices, *response.value.notices, *answer.notices))
-        case _:
-            msg = f"kind {chosen!r}: must be 'request', 'response' or 'messages'"
-            raise ValueError(msg)
+
+
+_CONVERSATION_KEYS = ("messages", "contents", "input")
+"""Under which the wires have the conversation of a request."""
+_ROLES = ("system", "developer", "user", "assistant", "model", "tool", "function")
+
+
+def _misspelt_key(value: Any) -> tuple[str, str] | None:
+    """What stands for the conversation in a payload that has none, and what it should be; for failures alone."""
+    if not isinstance(value, Mapping) or any(key in value for key in _CONVERSATION_KEYS):
+        return None
+    from difflib import get_close_matches
+
+    for key, held in value.items():
+        # Answers have `content`, and a `message` that is an object.
+        if isinstance(key, str) and key not in ("content", "output") and isinstance(held, (list, tuple)):
+            for near in get_close_matches(key.lower(), _CONVERSATION_KEYS, n=1, cutoff=0.75):
+                return key, near
+    return None
+
+
+def _unknown_role(value: Any, said: str) -> str:
+    """Say which message has a role that no wire knows, as far as that is not `said`; empty where all are known."""
+    where, items = "messages", value
+    if isinstance(value, Mapping):
+        where = next((key for key in _CONVERSATION_KEYS if key in value), "")
+        items = value.get(where)
+    if isinstance(items, (list, tuple)):
+        for index, item in enumerate(items):
+            role = item.get("role") if isinstance(item, Mapping) else None
+            if isinstance(role, str) and role not in _ROLES:
+                there = "" if repr(role) in said else f"; {where}[{index}] has the unknown role {role!r}"
+                return there + did_you_mean(role, _ROLES)
+    return ""
 
 
 def _parsed(text: str | bytes) -> Any:
@@ -124,7 +175,7 @@ def _kind_of(value: Any) -> Kind:
         return "messages"
     if isinstance(value, Mapping):
         # What asks holds the conversation so far; what answers does not.
-        if any(key in value for key in ("messages", "contents", "input")):
+        if any(key in value for key in _CONVERSATION_KEYS):
             return "request"
         return "response"
     msg = f"a payload must be a JSON object or a list of messages, not {type(value).__name__}"

@@ -200,7 +200,7 @@ def _say(error: ModelError, message: str) -> None:
     error.args = (message, *error.args[1:])
 
 
-def _names_a_model(error: ModelError, answer: HttpResponse) -> bool:
+def _names_a_model(error: ModelError, answer: Any) -> bool:
     """Whether it is the vendor's own word that there is no such model; else it may well be the address that is wrong."""
     said = f"{error.code or ''} {error.message}".lower()
     return not isinstance(parse_body(answer.body), (str, NoneType)) and ("model" in said or "deployment" in said)
