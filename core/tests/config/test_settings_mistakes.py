@@ -91,7 +91,7 @@ max_tokens = "many"
         (with_model(stop_sequences=["a", ""]), "settings [models.a] stop_sequences: stop_sequences must not hold an empty string"),
         (
             with_model(profile={"tool_caling": "none"}),
-            "settings [models.a] profile: profile: unknown profile field 'tool_caling'; did you mean 'tool_calling'?",
+            "settings [models.a] profile: unknown profile field 'tool_caling'; did you mean 'tool_calling'?",
         ),
         (with_model(fallback=["a"]), "settings [models.a] fallback: goes round in a circle: a -> a"),
         (with_model(fallback_on=["timeout"]), "settings [models.a] fallback_on: has no effect without fallback"),

@@ -122,8 +122,8 @@ class Checks:
         try:
             provider = self._registry.provider(plugin)
         except UnknownProvider as error:
-            path: Path = ("providers", name, "plugin") if "plugin" in table else ("providers", name)
-            self._tell(path, str(error) if "plugin" in table else self._registry.unknown(name, hint=NEEDS_PLUGIN))
+            place: Path = ("providers", name, "plugin") if "plugin" in table else ("providers", name)
+            self._tell(place, str(error) if "plugin" in table else self._registry.unknown(name, hint=NEEDS_PLUGIN))
             self._usable.discard(name)
             self.unknown.append(UnknownProvider(self.problems[-1][1]))
             self.problems += guessed_problems(_without_plugin(table), self._reading.places, ("providers", name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from polywire.config.problems import problems_of
@@ -38,9 +37,11 @@ _CHAT_ALONE = (
 
 def misspelt_plugin(table: Mapping[str, Any]) -> str | None:
     """Return the key of a connection's table that was probably meant to be `plugin`."""
-    if "plugin" in table:
-        return None
     unknown = [str(key) for key in table if key not in ProviderSettings.model_fields]
+    if "plugin" in table or not unknown:
+        return None
+    from difflib import get_close_matches  # for mistakes alone
+
     return next(iter(get_close_matches("plugin", unknown, n=1, cutoff=0.7)), None)
 
 
@@ -50,6 +51,8 @@ def guessed_problems(table: Mapping[str, Any], places: Places, base: Path) -> li
 
     An unknown key may be the provider's own; it is told where its name is near to one that all have.
     """
+    from difflib import get_close_matches
+
     from pydantic import ValidationError
 
     known = {

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
+from polywire.profiles import Profile
+
 __all__ = [
     "UNTYPED_TABLES",
     "hide",
@@ -97,7 +99,11 @@ def _secrets_of_setting(key: str, value: Any, annotation: Any) -> Iterator[str]:
         (each for each in _members(annotation) if isinstance(each, type) and issubclass(each, BaseModel)), None
     )
     text = reveal(value)
-    if isinstance(value, Mapping) and inner is not None:
+    if key == "profile" and isinstance(value, Mapping):
+        # What is known of models, in words that are no secret: what is said of them names no value.
+        known = Profile.__dataclass_fields__.keys() - {"quirks"}
+        yield from secret_texts({name: item for name, item in value.items() if name not in known})
+    elif isinstance(value, Mapping) and inner is not None:
         yield from secrets_of_table(value, inner)
     elif not isinstance(text, str) or may_be_secret(annotation) or _SECRET_NAME.search(key):
         yield from secret_texts(value)

@@ -23,7 +23,6 @@ from pydantic import (
 )
 
 from polywire.plugins.durations import Duration
-from polywire.profiles import Profile
 from polywire.transport.streams import Timeouts
 
 __all__ = [
@@ -154,13 +153,15 @@ def _blank_is_unset(value: Any) -> Any:
 
 def check_profile(profile: dict[str, Any]) -> dict[str, Any]:
     """
-    Return changes to a profile.
+    Return changes to a profile, checked field by field.
 
     Raises:
-        SettingsError: one is to no field of a profile; the message names the nearest.
+        pydantic.ValidationError: as `polywire.plugins.profile_changes.check_profile`, which is loaded where there are
+            changes to look at.
     """
-    Profile().changed(profile)
-    return profile
+    from polywire.plugins import profile_changes
+
+    return profile_changes.check_profile(profile) if profile else profile
 
 
 class ProviderSettings(CallRules):
