@@ -51,6 +51,40 @@ def test_a_closed_history_passes_as_it_is(history: list[Message], mode: str) -> 
     assert checked.notices == ()
 
 
+@pytest.mark.parametrize(
+    ("history", "words"),
+    [
+        (
+            [USER, calls("a"), USER],
+            "messages[2]: a user message begins before the call 'a' (search) has a result (called in messages[1])",
+        ),
+        (
+            [USER, calls("a", "b"), AiMessage("x")],
+            (
+                "messages[2]: an assistant message begins before the calls 'a' (search), 'b' (search) have results"
+                " (called in messages[1])"
+            ),
+        ),
+        (
+            [USER, calls("a", "b"), result("a")],
+            "messages[1]: the call 'b' (search) has no result, and the history ends after messages[2]",
+        ),
+        (
+            [calls("a", "b")],
+            "messages[0]: the calls 'a' (search), 'b' (search) have no results, and the history ends after messages[0]",
+        ),
+        ([USER, result("a")], "messages[1]: the tool result 'a' answers no call of the turn before it"),
+        ([calls("a"), result("a"), result("a")], "messages[2]: the call 'a' of messages[0] is answered twice"),
+        ([calls("a", "a")], "messages[0]: two calls of one turn have the id 'a'"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_and_what_mends_it(history: list[Message], words: str) -> None:
+    with pytest.raises(HistoryError) as caught:
+        check_history(history)
+
+    assert str(caught.value) == f'{words}; history="repair" mends it'
+
+
 @pytest.mark.parametrize(("history", "ids", "position"), OPEN)
 def test_an_open_history_is_refused_with_ids_and_place(
     history: list[Message], ids: tuple[str, ...], position: int

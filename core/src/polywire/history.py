@@ -25,6 +25,7 @@ __all__ = ["CallRecord", "Checked", "Ledger", "check_history"]
 CallStatus = Literal["pending", "running", "succeeded", "failed"]
 HistoryMode = Literal["strict", "repair"]
 
+_WAY_OUT = '; history="repair" mends it'
 MISSING_RESULT_TEXT = "There is no result for this tool call."
 
 
@@ -110,7 +111,10 @@ class Ledger:
         """
         if pending := self.pending:
             first = pending[0].position
-            msg = f"messages[{first}]: {_calls(pending)} no result, and the history ends at message {self._position}"
+            msg = (
+                f"messages[{first}]: {_calls(pending, one='has no result', several='have no results')},"
+                f" and the history ends after messages[{self._position - 1}]{_WAY_OUT}"
+            )
             raise HistoryError(msg, call_ids=[record.id for record in pending], position=first)
 
     def _answer(self, message: ToolResultMessage) -> None:
@@ -127,9 +131,10 @@ class Ledger:
                 f"; waiting for a result: {', '.join(repr(each.id) for each in self.pending)}" if self.pending else ""
             )
             msg = f"{place}: the tool result {message.call_id!r} answers no call of the turn before it{known}{waiting}"
+            msg += _WAY_OUT
             raise HistoryError(msg, call_ids=(message.call_id,), position=self._position)
         if record.status in {"succeeded", "failed"}:
-            msg = f"{place}: the call {message.call_id!r} of messages[{record.position}] is answered twice"
+            msg = f"{place}: the call {message.call_id!r} of messages[{record.position}] is answered twice{_WAY_OUT}"
             raise HistoryError(msg, call_ids=(message.call_id,), position=self._position)
         record.status = "failed" if message.is_error else "succeeded"
 
@@ -138,8 +143,8 @@ class Ledger:
         if pending:
             first = pending[0].position
             msg = (
-                f"messages[{self._position}]: a {message.role} message begins before"
-                f" {_calls(pending, verb='have', one='has')} no result (called in messages[{first}])"
+                f"messages[{self._position}]: a{'n' if message.role == 'assistant' else ''} {message.role} message begins before"
+                f" {_calls(pending, one='has a result', several='have results')} (called in messages[{first}]){_WAY_OUT}"
             )
             raise HistoryError(msg, call_ids=[record.id for record in pending], position=self._position)
 
@@ -152,7 +157,7 @@ class Ledger:
         current: dict[str, CallRecord] = {}
         for call in calls:
             if call.id in current:
-                msg = f"messages[{self._position}]: two calls of one turn have the id {call.id!r}"
+                msg = f"messages[{self._position}]: two calls of one turn have the id {call.id!r}{_WAY_OUT}"
                 raise HistoryError(msg, call_ids=(call.id,), position=self._position)
             digest = sha256(call.arguments.encode("utf-8", "surrogatepass")).hexdigest()
             current[call.id] = CallRecord(call.id, call.name, digest, self._turn, self._position)
@@ -161,9 +166,9 @@ class Ledger:
         self._turn += 1
 
 
-def _calls(records: Sequence[CallRecord], *, verb: str = "have", one: str = "has") -> str:
+def _calls(records: Sequence[CallRecord], *, one: str, several: str) -> str:
     names = ", ".join(f"{record.id!r} ({record.name})" for record in records)
-    return f"the call {names} {one}" if len(records) == 1 else f"the calls {names} {verb}"
+    return f"the call {names} {one}" if len(records) == 1 else f"the calls {names} {several}"
 
 
 @dataclass(frozen=True, slots=True)
