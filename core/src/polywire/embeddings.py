@@ -10,10 +10,10 @@ from __future__ import annotations
 import abc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from polywire.codec import Encoded, HttpResponse
-from polywire.errors import ModelError
+from polywire.errors import ModelError, did_you_mean
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.parameters import check_number
@@ -49,7 +49,8 @@ class EmbeddingRequest:
         custom_parameters: what only one vendor has, copied into the request body as it is.
 
     Raises:
-        ValueError: there is no text, or one is empty (some vendors refuse it, others make a vector of nothing).
+        ValueError: there is no text, or one is empty (some vendors refuse it, others make a vector of nothing); or the
+            purpose is none of the words.
         TypeError: something is of the wrong type.
     """
 
@@ -83,6 +84,9 @@ class EmbeddingRequest:
         check_number("dimensions", dimensions, whole=True)
         if dimensions is not None and dimensions < 1:
             msg = f"dimensions must be at least 1, not {dimensions}"
+            raise ValueError(msg)
+        if purpose is not None and purpose not in get_args(EmbeddingPurpose):
+            msg = f"unknown purpose {purpose!r}{did_you_mean(str(purpose), get_args(EmbeddingPurpose))}"
             raise ValueError(msg)
         object.__setattr__(self, "inputs", texts)
         object.__setattr__(self, "model", model)

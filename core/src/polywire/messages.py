@@ -192,6 +192,19 @@ def _check_call_id(call_id: object) -> None:
         raise TypeError(msg) if not isinstance(call_id, str) else ValueError(msg)
 
 
+_NO_TOOL_NAME = frozenset('{}[]"')
+
+
+def _check_no_result(tool_name: str) -> None:
+    """Without contents, what stands in the place of the tool's name may be the result."""
+    if not _NO_TOOL_NAME.isdisjoint(tool_name) or any(map(str.isspace, tool_name)):
+        msg = (
+            "ToolResultMessage has no contents, and its tool_name is no name of a tool: the tool's name comes before its"
+            " result, ToolResultMessage(call.id, call.name, result)"
+        )
+        raise ValueError(msg)
+
+
 def _check_role(role: str, expected: str) -> None:
     if role != expected:
         msg = f"role must be {expected!r}, not {role!r}"
@@ -304,6 +317,8 @@ class ToolResultMessage(Remembering):
             msg = f"ToolResultMessage.error must be a ToolError, not {type(error).__name__}"
             raise TypeError(msg)
         if contents is None:
+            if error is None and tool_name is not None:
+                _check_no_result(tool_name)
             contents = error.message if error is not None else ()
         _set_result_call_id(self, call_id)
         _set_result_tool_name(self, tool_name)

@@ -43,6 +43,14 @@ ChatInput = str | Message | Iterable[Message | str] | ChatRequest
 """Everything that `chat` and its sisters take."""
 
 _OPTION_NAMES = ("deadline", "first_event", "between_events", "tags")
+_SYSTEM = "; instructions are a message: [SystemMessage(…), UserMessage(…)]"
+_HINTS = {
+    "system": _SYSTEM,
+    "system_prompt": _SYSTEM,
+    "instructions": _SYSTEM,
+    "timeout": "; did you mean 'deadline', the seconds for the whole call?",
+}
+"""Words that other libraries have for what is said in another way here."""
 
 
 def fold_request(request: ChatInput, /, **keywords: Any) -> ChatRequest:
@@ -64,10 +72,8 @@ def fold_request(request: ChatInput, /, **keywords: Any) -> ChatRequest:
     for name in keywords:
         if name not in PARAMETER_NAMES:
             known = {*PARAMETER_NAMES, *_OPTION_NAMES, "parameters", "options", "output"}
-            msg = (
-                f"unknown parameter {name!r}{did_you_mean(name, known)}"
-                " (what only one vendor has goes into custom_parameters)"
-            )
+            hint = _HINTS.get(name) or did_you_mean(name, known)
+            msg = f"unknown parameter {name!r}{hint} (what only one vendor has goes into custom_parameters)"
             raise UnknownParameter(msg)
     if not isinstance(request, ChatRequest):
         request = ChatRequest(request)

@@ -113,23 +113,29 @@ class ChatRequest:
         return ChatRequest(messages, self.parameters, self.options)
 
 
+def _hint(value: Any) -> str:
+    """What was probably meant by something that is no message."""
+    if isinstance(getattr(value, "message", None), AiMessage):
+        return ": use response.message"
+    if isinstance(value, Mapping):
+        return " (a wire's own dicts are read by polywire.convert or messages_from_json)"
+    return ""
+
+
 def _messages(value: Any) -> tuple[Message, ...]:
     if isinstance(value, str):
         return (UserMessage(value),)
     if isinstance(value, _MESSAGE_TYPES):
         return (value,)
     if value is None or isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
-        msg = f"messages must be a str, a message or an iterable of messages, not {type(value).__name__}"
+        msg = f"messages must be a str, a message or an iterable of messages, not {type(value).__name__}{_hint(value)}"
         raise TypeError(msg)
     items = tuple(value)
     for index, item in enumerate(items):
         if type(item) not in _MESSAGE_TYPES:
             if isinstance(item, str):
                 return _messages([UserMessage(each) if isinstance(each, str) else each for each in items])
-            msg = (
-                f"messages[{index}] must be a message, not {type(item).__name__}"
-                " (a wire's own dicts are read by polywire.convert or messages_from_json)"
-            )
+            msg = f"messages[{index}] must be a message, not {type(item).__name__}{_hint(item)}"
             raise TypeError(msg)
     if not items:
         msg = "a chat request needs at least one message"

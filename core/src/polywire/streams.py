@@ -97,6 +97,7 @@ def as_async_source(events: AsyncEventSource | AsyncIterator[StreamEvent]) -> As
 
 
 SourceT = TypeVar("SourceT")
+_CLOSED = "this stream was closed before its end and has no response; what came before is in .partial"
 
 
 class _State(Generic[SourceT]):
@@ -128,8 +129,13 @@ class _State(Generic[SourceT]):
 
     def check_readable(self) -> None:
         if self.ended or self.closed:
-            msg = "this stream was closed" if self.closed and not self.ended else "this stream has been read to its end"
-            msg += "; its result is in .response, and a new call makes a new stream"
+            if self.error is not None:
+                msg = "this stream has ended in an error, which .response raises again; what came before is in .partial"
+            elif self.ended:
+                msg = "this stream has been read to its end; its result is in .response"
+            else:
+                msg = _CLOSED
+            msg += ", and a new call makes a new stream"
             raise StreamConsumed(msg)
 
     def result(self) -> ChatResponse:
@@ -137,8 +143,10 @@ class _State(Generic[SourceT]):
             return self.response
         if isinstance(self.error, Exception):
             raise self.error
+        if self.closed:
+            raise StreamConsumed(_CLOSED)
         msg = "the stream has no response yet: read it to its end first (or call .collect())"
-        raise StreamConsumed(msg) if self.closed else PolywireError(msg)
+        raise PolywireError(msg)
 
 
 def _run(state: _State[EventSource]) -> Iterator[StreamEvent]:

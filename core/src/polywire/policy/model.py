@@ -51,8 +51,11 @@ class PolicyModel(ChatModel):
         observers: Sequence[Observer] = (),
         runtime: Runtime = DEFAULT_RUNTIME,
     ) -> None:
+        if not hasattr(model, "do_chat"):
+            msg = f"PolicyModel's model must be a ChatModel, not {type(model).__name__}"
+            raise TypeError(msg)
         self.model = model
-        self.policies = tuple(policies)
+        self.policies = _checked(policies)
         self.name = name
         self.observers = tuple(observers)
         self.runtime = runtime
@@ -104,6 +107,24 @@ class _StreamingPolicyModel(PolicyModel, StreamingChatModel):
 
     def do_astream(self, request: ChatRequest) -> AsyncPolicySource:
         return AsyncPolicySource(lambda: self._start(request, streaming=True))
+
+
+def _checked(policies: Any) -> tuple[Policy, ...]:
+    if not isinstance(policies, Iterable):
+        name = type(policies).__name__
+        msg = f"PolicyModel's policies must be a list of policies, not {name}" + (
+            f": PolicyModel(model, [{name}(…)])" if callable(policies) else ""
+        )
+        raise TypeError(msg)
+    checked = tuple(policies)
+    for index, policy in enumerate(checked):
+        if isinstance(policy, type):
+            msg = f"policies[{index}] must be a policy, not a class: {policy.__name__}(…)"
+            raise TypeError(msg)
+        if not callable(policy):
+            msg = f"policies[{index}] must be a policy, a function of the call and what goes on, not {type(policy).__name__}"
+            raise TypeError(msg)
+    return checked
 
 
 def _annotated(result: Result, call: Call) -> ChatResponse:

@@ -79,13 +79,14 @@ class ScriptedChatModel(StreamingChatModel):
             self.requests.append(request)
         if index >= len(self._answers):
             if not self._repeat_last or not self._answers:
-                msg = f"the script has {len(self._answers)} answers, and this is call {index + 1}"
+                size = len(self._answers)
+                msg = f"the script has {size} answer{'' if size == 1 else 's'}, and this is call {index + 1}"
                 raise ScriptEnded(msg)
             index = len(self._answers) - 1
         answer = self._answers[index]
         if callable(answer) and not isinstance(answer, BaseException):
             answer = answer(request)
-        return self._response(answer)
+        return self._response(answer, index)
 
     async def do_achat(self, request: ChatRequest) -> ChatResponse:
         """Play the next answer."""
@@ -100,12 +101,19 @@ class ScriptedChatModel(StreamingChatModel):
         for event in self.do_stream(request):
             yield event
 
-    def _response(self, answer: Any) -> ChatResponse:
+    def _response(self, answer: Any, index: int) -> ChatResponse:
         if isinstance(answer, BaseException):
             raise answer
         if isinstance(answer, ChatResponse):
             return answer
-        message = answer if isinstance(answer, AiMessage) else AiMessage(answer)
+        try:
+            message = answer if isinstance(answer, AiMessage) else AiMessage(answer)
+        except TypeError as error:
+            msg = (
+                f"answer {index + 1} of the script must be a str, an AiMessage or its parts, a ChatResponse, an exception"
+                f" or a function that returns one of these, not {answer!r}"
+            )
+            raise TypeError(msg) from error
         calls = any(isinstance(part, ToolCall) for part in message.parts)
         return ChatResponse(message, self._usage, FinishReason.TOOL_CALLS if calls else FinishReason.STOP)
 
