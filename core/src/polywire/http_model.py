@@ -15,13 +15,13 @@ from polywire.codec import Auth, Codec
 from polywire.errors import SettingsError, did_you_mean
 from polywire.http_driver import HttpDriver
 from polywire.http_exchange import check_base_url, join_url
-from polywire.http_plan import Connection, Opened, call_plan
+from polywire.http_plan import Connection, Opened, call_plan, preview
 from polywire.http_sources import AsyncHttpSource, HttpSource
 from polywire.immutable import EMPTY
 from polywire.models import ModelInformation, StreamingChatModel
 from polywire.profiles.schema import ProfileTable
 from polywire.requests import NO_PARAMETERS, ChatRequest, ChatRequestParameters
-from polywire.responses import ChatResponse
+from polywire.responses import ChatResponse, Notice
 from polywire.transport.streams import HttpTransport, Timeouts
 from polywire.watchdog import Watchdog, shared_watchdog
 
@@ -100,6 +100,15 @@ class HttpChatModel(StreamingChatModel):
         return (
             f"HttpChatModel(provider={information.provider!r}, model={information.model!r}, wire={information.wire!r})"
         )
+
+    def notices_for(self, request: ChatRequest) -> tuple[Notice, ...]:
+        """
+        Return what would be said on this side of a request, as notices, without sending it.
+
+        Raises:
+            UnsupportedByModel: something would be left out, and `unsupported` is `"error"`.
+        """
+        return preview(self._connection, request)
 
     # The contract
 

@@ -21,7 +21,7 @@ from polywire.requests import PARAMETER_NAMES, ChatRequest, ChatRequestParameter
 from polywire.responses import ChatResponse, Notice
 from polywire.transport.streams import HttpStream
 
-__all__ = ["CallPlan", "Connection", "Opened", "call_plan"]
+__all__ = ["CallPlan", "Connection", "Opened", "call_plan", "preview"]
 
 
 @dataclass(slots=True)
@@ -72,6 +72,17 @@ def call_plan(connection: Connection, request: ChatRequest, *, stream: bool) -> 
     except ModelError as error:
         fill_in(error, connection.provider, model)
         raise
+
+
+def preview(connection: Connection, request: ChatRequest) -> tuple[Notice, ...]:
+    """
+    Return the notices that a request gets before it is sent.
+
+    Raises:
+        UnsupportedByModel: something would be left out, and the connection refuses that.
+    """
+    request = request.with_parameters(connection.defaults.merge(request.parameters))
+    return tuple(_encode(connection, request, stream=False).notices)
 
 
 def _encode(connection: Connection, request: ChatRequest, *, stream: bool) -> Encoded:
