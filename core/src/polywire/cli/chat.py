@@ -8,7 +8,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from polywire.cli.failures import InputError
+from polywire.cli.failures import ExitCode, InputError
 from polywire.cli.options import DebugOption, SettingsOption, open_factory, parse_parameters, wrong_parameters
 from polywire.cli.terminal import Terminal
 
@@ -72,6 +72,7 @@ def chat(
         from polywire.cli.answers import AnswerView
         from polywire.cli.conversation import Conversation
 
+        _require_chat(factory, model)
         chosen = factory.chat_model(model)
         view = AnswerView(terminal, thinking=terminal.error_is_terminal if thinking is None else thinking, usage=usage)
         conversation = Conversation(chosen, view, system=system, parameters=keywords, stream=stream)
@@ -84,6 +85,18 @@ def chat(
             terminal.write(json_text(chosen.chat(request)) + "\n")
         else:
             view.ask(chosen, request, stream=stream)
+
+
+def _require_chat(factory: Any, name: str | None) -> None:
+    """Refuse a model that makes something else than answers, and name those that do."""
+    tables = getattr(getattr(factory, "settings", None), "models", {})
+    table = tables.get(name)
+    if table is None or table.kind == "chat":
+        return
+    fitting = [each for each, other in tables.items() if other.kind == "chat"]
+    choose = f"; choose a chat model with -m: {', '.join(fitting)}" if fitting else ""
+    msg = f'chat: {name!r} makes no answers: its table says kind = "{table.kind}"{choose}'
+    raise InputError(msg, ExitCode.SETTINGS)
 
 
 def prompt_text(words: list[str], stdin: Any) -> str | None:

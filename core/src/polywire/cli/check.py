@@ -75,7 +75,7 @@ class _Report:
         self.name = name
         self._kind = configured.kind if configured is not None else "chat"
         self.failed = False
-        self.document: dict[str, Any] = {"name": name, "problem": None, "policies": [], "probes": []}
+        self.document: dict[str, Any] = {"name": name, "problem": None, "policies": [], "dropped": [], "probes": []}
         where = ""
         if configured is not None:
             words = (configured.provider, configured.model, "the default" if configured.is_default else "")
@@ -110,6 +110,7 @@ class _Report:
         self.document["policies"] = [{"policy": word, "effect": text} for word, text in policies]
         for word, text in policies:
             self._line(f"  {word:<9} {text}", "dim" if text == "none" else "")
+        self._tell_dropped(made)
         if not live:
             return
         for result in run_probes(without_fallback(made), deadline=timeout):
@@ -119,6 +120,22 @@ class _Report:
                 f"  {result.name:<9} {result.status:<7} {_latency(result):<24} {result.detail}".rstrip(),
                 _STYLES[result.status],
             )
+
+    def _tell_dropped(self, made: Any) -> None:
+        """Tell which parameters of the settings never reach the model; a failure where that shall be an error."""
+        from polywire.cli.inspection import dropped_parameters
+        from polywire.errors import UnsupportedByModel
+
+        try:
+            dropped = dropped_parameters(made)
+        except UnsupportedByModel as error:
+            self.failed = True
+            self.document["problem"] = line_of(error)
+            self._line(f"  {line_of(error)}", "red")
+            return
+        self.document["dropped"] = [{"parameter": name, "reason": reason} for name, reason in dropped]
+        for name, reason in dropped:
+            self._line(f"  {'dropped':<9} {name}: {reason}", "yellow")
 
 
 def _latency(result: Any) -> str:

@@ -12,9 +12,17 @@ from polywire.errors import UnknownProvider
 
 if TYPE_CHECKING:
     from polywire.config import LlmFactory
+    from polywire.models import ChatModel
     from polywire.plugins import Provider
 
-__all__ = ["ConfiguredModel", "InstalledProvider", "common_settings", "configured_models", "installed_providers"]
+__all__ = [
+    "ConfiguredModel",
+    "InstalledProvider",
+    "common_settings",
+    "configured_models",
+    "dropped_parameters",
+    "installed_providers",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +126,27 @@ def configured_models(factory: LlmFactory) -> tuple[ConfiguredModel, ...]:
         )
         for name, each in settings.models.items()
     )
+
+
+def dropped_parameters(model: ChatModel) -> list[tuple[str, str]]:
+    """
+    Return the parameters set for a model that it does not take, with the reason for each.
+
+    A request is written as for a call, and not sent. A model that is not behind HTTP tells nothing.
+
+    Raises:
+        UnsupportedByModel: there are some, and the settings say that this is an error.
+    """
+    from polywire.http_model import HttpChatModel
+    from polywire.requests import PARAMETER_NAMES, ChatRequest
+
+    inner: object = model
+    while inner is not None and not isinstance(inner, HttpChatModel):
+        inner = getattr(inner, "model", None)
+    if inner is None or inner.information.model is None:
+        return []
+    return [
+        (notice.subject, notice.message)
+        for notice in inner.notices_for(ChatRequest("hi"))
+        if notice.kind == "dropped" and notice.subject.split(".")[0].split("[")[0] in PARAMETER_NAMES
+    ]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from polywire.cli.failures import ExitCode, InputError
 from polywire.cli.options import DebugOption
 from polywire.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from polywire.scaffold import Names
 
 __all__ = ["new_provider"]
 
@@ -34,6 +37,7 @@ def new_provider(
 
     try:
         names = names_of(name)
+        _refuse_installed(names)
         folder = output or Path(names.distribution)
         files = write_provider(name, folder, kind="compatible" if compatible else "native")
     except ScaffoldError as error:
@@ -46,3 +50,19 @@ def new_provider(
     terminal.line(f"Next: fill in {folder / 'src' / names.package / first}, and run the tests:")
     terminal.line(f'  pip install -e "{folder}[test]" && pytest {folder}')
     return ExitCode.OK
+
+
+def _refuse_installed(names: Names) -> None:
+    """Refuse the name of a provider that is installed by another distribution: with two, neither can be used."""
+    from polywire.plugins import Registry
+
+    declaration = Registry().declaration(names.name)
+    if declaration is None:
+        return
+    distribution = declaration.distribution or "an installed distribution"
+    msg = (
+        f"the provider {names.name!r} is there already, of {distribution}: of two with one name neither could be used."
+        " Choose another name; for another address of the same service, a table of the settings with"
+        f' plugin = "{names.name}" and base_url is enough'
+    )
+    raise InputError(msg)

@@ -119,9 +119,15 @@ class ModelBuilder:
         message = re.sub(r"^\[providers\.[^\]]+\]:?\s*", "", message)
         if message.startswith((places.label, "environment variable ", "the environment variable ")):
             return message
+        path: Path
+        certificates = re.match(r"the certificates? of the setting '(verify|cert)'", message)
+        if certificates is not None:
+            path = ("providers", connection.name, certificates[1])
+            value = getattr(connection.settings, certificates[1])
+            files = ", ".join(repr(each) for each in ((value,) if isinstance(value, str) else value or ())[:2])
+            return f"{places.where(path)}: {message}" + (f" ({files})" if isinstance(value, (str, tuple)) else "")
         named = re.match(r"(?:the setting ')?(\w+)'?(?::\s*|\s+(?=\S))", message)
         key = named[1] if named is not None else ""
-        path: Path
         if key in type(connection.settings).model_fields:
             path = ("providers", connection.name, key)
         elif name in self.settings.models and key in ModelSettings.model_fields:
