@@ -80,7 +80,9 @@ class DefaultSettings(CallRules):
     """The table `[defaults]`: rules for every model whose own table and connection say nothing else."""
 
     fallback_on: Words | None = Field(
-        default=None, description="the kinds of error after which the next model is asked"
+        default=None,
+        description="the kinds of error after which the next model is asked; all but `bad_request`, `context_length`,"
+        " `unsupported` and `content_filter` unless given",
     )
     limits: LimitSettings | None = Field(default=None, description="for each connection that has none of its own")
 
@@ -138,7 +140,11 @@ class ModelSettings(CallRules):
     )
     limits: LimitSettings | None = Field(default=None, description="in addition to its connection's")
     fallback: Words | None = Field(default=None, description="the models to ask next, in order")
-    fallback_on: Words | None = Field(default=None, description="the kinds of error after which the next one is asked")
+    fallback_on: Words | None = Field(
+        default=None,
+        description="the kinds of error after which the next one is asked; all but `bad_request`, `context_length`,"
+        " `unsupported` and `content_filter` unless given",
+    )
 
     @field_validator("fallback_on")
     @classmethod
