@@ -340,7 +340,7 @@ def test_a_limit_that_runs_out_after_a_failure_keeps_that_failure(world: Any) ->
 def test_a_limit_of_this_side_that_ran_out_leads_on_to_the_next_model(world: Any) -> None:
     spare = world.model(world.answer("spare"))
     limit = LimitPolicy(clock=world.now, requests_per_minute=6, request_burst=1, max_wait=1)
-    policies = [FallbackPolicy({"spare": spare}), RetryPolicy(attempts=3), limit]
+    policies: list[Any] = [FallbackPolicy({"spare": spare}), RetryPolicy(attempts=3), limit]
     model = PolicyModel(world.model(), policies, runtime=world.runtime)
     world.chat(model)
 
