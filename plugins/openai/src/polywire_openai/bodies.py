@@ -1,16 +1,28 @@
-"""The body of an answer of status 2xx, before it is read as one of OpenAI's wires."""
+"""Bodies: of a request as it is written, and of an answer of status 2xx before it is read as one of OpenAI's wires."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from polywire import wire_json
 from polywire.codec import Headers, HttpResponse
 from polywire.errors import EmptyResponse, ModelError, ProtocolError
 from polywire.http_errors import request_id_of
+from polywire.responses import Notice
+from polywire_openai.reading import Reading
 
-__all__ = ["payload_of"]
+__all__ = ["Body", "payload_of"]
+
+
+@dataclass(slots=True)
+class Body:
+    """The body of a request, what reading its answer needs, and what was changed."""
+
+    json: dict[str, Any]
+    reading: Reading
+    notices: list[Notice]
 
 
 class ErrorInside(Protocol):

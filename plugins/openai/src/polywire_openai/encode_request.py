@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +15,7 @@ from polywire.responses import Notice
 from polywire.schemas import Lowered, lower_schema
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.prepare import prepare
+from polywire_openai.bodies import Body
 from polywire_openai.contents import AUDIO_FORMATS
 from polywire_openai.encode_history import encode_history, encode_history_json
 from polywire_openai.fields import WIRE, own_extras
@@ -23,7 +23,7 @@ from polywire_openai.reading import Reading
 from polywire_openai.reasoning_parameters import REASONING_FIELDS, encode_reasoning, is_thinking
 from polywire_openai.tools import encode_tool_choice, encode_tools
 
-__all__ = ["AS_READ", "TYPED_FIELDS", "Body", "encode_body", "encode_parameters"]
+__all__ = ["AS_READ", "TYPED_FIELDS", "encode_body", "encode_parameters"]
 
 TYPED_FIELDS = REASONING_FIELDS | {
     "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed",
@@ -36,15 +36,6 @@ AS_READ = "as_read"
 
 _SAMPLING = ("temperature", "top_p", "seed", "presence_penalty", "frequency_penalty")
 _UNFIT_NAME = re.compile(r"[^A-Za-z0-9_-]")
-
-
-@dataclass(slots=True)
-class Body:
-    """A body, what reading its answer needs, and what was changed."""
-
-    json: dict[str, Any]
-    reading: Reading
-    notices: list[Notice]
 
 
 def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False) -> Body:

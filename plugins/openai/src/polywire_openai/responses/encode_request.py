@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polywire.messages import SystemMessage
@@ -21,12 +21,13 @@ from polywire.responses import Notice
 from polywire.schemas import Lowered, lower_schema
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.prepare import prepare
+from polywire_openai.bodies import Body
 from polywire_openai.reading import Reading
 from polywire_openai.responses.encode_items import encode_items
 from polywire_openai.responses.fields import WIRE, own_extras
 from polywire_openai.responses.tools import encode_tool_choice, encode_tools
 
-__all__ = ["AS_READ", "ENCRYPTED", "STATE", "Body", "encode_body"]
+__all__ = ["AS_READ", "ENCRYPTED", "STATE", "encode_body"]
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What `include` names to get sealed reasoning."""
@@ -40,15 +41,6 @@ STATE = frozenset({"previous_response_id", "conversation"})
 _MINIMUM_TOKENS = 16
 _UNFIT_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _JOINED = ("text", "reasoning")
-
-
-@dataclass(slots=True)
-class Body:
-    """A body, what reading its answer needs, and what was changed."""
-
-    json: dict[str, Any]
-    reading: Reading
-    notices: list[Notice]
 
 
 def encode_body(request: ChatRequest, profile: Profile) -> Body:
