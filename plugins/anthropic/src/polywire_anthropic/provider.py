@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr
@@ -62,9 +61,8 @@ def build_chat(context: BuildContext) -> ChatModel:
     return context.http_chat_model(codec, auth=_auth(context, settings), base_url=DEFAULT_BASE_URL, profiles=profiles)
 
 
-@cache
 def wires() -> tuple[Wire, ...]:
-    """Return the dialect, for conversion: made once, for it resolves the profiles that it writes by."""
+    """Return the dialect, for conversion."""
     return (AnthropicWire(),)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -119,9 +118,8 @@ def build_speech(context: BuildContext) -> SpeechModel:
     return context.http_speech_model(codec, auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
 
 
-@cache
 def wires() -> tuple[Wire, ...]:
-    """Return the dialects, for conversion: made once, for they resolve the profiles that they write by."""
+    """Return the dialects, for conversion."""
     from polywire_openai.responses import OpenAIResponsesWire
     from polywire_openai.wire import OpenAIWire
 
