@@ -19,7 +19,6 @@ from polywire.transport.aiohttp_transport import AiohttpTransport
 from polywire.transport.failures import origin_of, translate_error
 
 TRANSPORTS = pytest.mark.parametrize("transport", [HttpxTransport, AiohttpTransport])
-OLD_LOGIN = pytest.mark.filterwarnings("ignore:.*(BasicAuth|auth).*:DeprecationWarning")
 WAYS = pytest.mark.parametrize("way", ["sync", "async"])
 SECRETS = ("path-secret", "query-secret", "user", "password")
 
@@ -85,7 +84,6 @@ def test_a_server_that_refuses(transport: Any, way: str, closed_port: int) -> No
     assert str(error).startswith(f"no connection could be made to http://127.0.0.1:{closed_port} ([Errno ")
 
 
-@OLD_LOGIN
 @TRANSPORTS
 @WAYS
 def test_a_proxy_that_refuses(transport: Any, way: str, closed_port: int) -> None:
@@ -97,7 +95,6 @@ def test_a_proxy_that_refuses(transport: Any, way: str, closed_port: int) -> Non
     assert f"http://127.0.0.1:{closed_port} ([Errno " in str(error)
 
 
-@OLD_LOGIN
 @TRANSPORTS
 @WAYS
 def test_a_proxy_that_does_not_let_through(transport: Any, way: str, plain_server: int) -> None:

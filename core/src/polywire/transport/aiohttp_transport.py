@@ -12,6 +12,7 @@ import io
 import select
 import ssl
 import weakref
+from base64 import b64encode
 from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -96,13 +97,14 @@ def _url(address: Address) -> URL:
 class _Target:
     """An address, and the way to it."""
 
-    __slots__ = ("proxy", "proxy_auth", "ssl", "url")
+    __slots__ = ("login", "proxy", "proxy_headers", "ssl", "url")
 
     def __init__(self, url: URL, proxy: str | None, context: ssl.SSLContext | None) -> None:
         self.url = url
         self.ssl: Any = True if context is None else context
         self.proxy: URL | None = None
-        self.proxy_auth: aiohttp.BasicAuth | None = None
+        self.proxy_headers: dict[str, str] | None = None
+        self.login: dict[str, str] = {}
         if proxy is None:
             return
         parts = urlsplit(proxy)
@@ -112,7 +114,13 @@ class _Target:
         bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
         self.proxy = URL(urlunsplit(bare))
         if parts.username or parts.password:
-            self.proxy_auth = aiohttp.BasicAuth(unquote(parts.username or ""), unquote(parts.password or ""))
+            login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()
+            header = {"Proxy-Authorization": f"Basic {b64encode(login).decode()}"}
+            # A tunnel is asked for in a request of its own; without one the proxy reads the request itself.
+            if context is not None:
+                self.proxy_headers = header
+            else:
+                self.login = header
 
 
 class _Session:
@@ -155,12 +163,12 @@ class _Session:
                 data=request.body
                 if len(request.body) < _LARGE_BODY_BYTES
                 else _LargeBody(request.body, timeouts.write),
-                headers=request.headers,
+                headers={**request.headers, **target.login} if target.login else request.headers,
                 timeout=aiohttp.ClientTimeout(connect=timeouts.connect, sock_read=timeouts.read),
                 allow_redirects=False,
                 ssl=target.ssl,
                 proxy=target.proxy,
-                proxy_auth=target.proxy_auth,
+                proxy_headers=target.proxy_headers,
             )
         except _StaleConnectionError:  # nothing was sent on it, and it is closed now
             return await self._send(target, request, timeouts)
