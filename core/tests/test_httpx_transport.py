@@ -1233,6 +1233,20 @@ def test_an_explicit_proxy_is_used(serve: Any, send_one: SendOne, monkeypatch: p
 
 
 @both
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxys_login_goes_to_the_proxy(serve: Any, send_one: SendOne, scheme: str) -> None:
+    proxy = serve(lambda exchange: exchange.answer(407, b""))
+    transport = HttpxTransport(proxy=f"http://us%40er:pass@127.0.0.1:{proxy.port}")
+
+    with contextlib.suppress(ConnectionFailed):  # a tunnel that is refused is no answer
+        assert send_one(transport, request_to(f"{scheme}://h.example/v1")).status == 407
+
+    (exchange,) = proxy.exchanges
+    assert exchange.method == ("POST" if scheme == "http" else "CONNECT")
+    assert exchange.headers["proxy-authorization"] == "Basic dXNAZXI6cGFzcw=="
+
+
+@both
 def test_a_proxy_of_the_environment(serve: Any, send_one: SendOne, monkeypatch: pytest.MonkeyPatch) -> None:
     proxy, server = serve(echo), serve(echo)
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
