@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
@@ -9,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +38,17 @@ def piped(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[by
     )
 
 
+def heed_interrupts() -> None:
+    """Take interrupts as a program in a terminal does, also where the tests run in the background, which ignores them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def take_terminal() -> None:
+    """Make the terminal the controlling one, so that Ctrl-C reaches the process as it does a person's."""
+    heed_interrupts()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class Session:
     """A process at a terminal of its own: type, and wait for what it shows."""
 
@@ -48,8 +61,7 @@ class Session:
             stderr=slave,
             env=environment(**changes),
             start_new_session=True,
-            # The terminal becomes the controlling one, so that Ctrl-C reaches the process as it does a person's.
-            preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+            preexec_fn=take_terminal,
         )
         os.close(slave)
         self.shown = ""
@@ -142,13 +154,17 @@ def test_an_interrupt_ends_a_piped_answer_with_130() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),
+        preexec_fn=heed_interrupts,
     )
     assert process.stdout is not None
     assert process.stderr is not None
     with process:
-        assert os.read(process.stdout.fileno(), 7) == b"started"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
+        try:
+            assert os.read(process.stdout.fileno(), 7) == b"started"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
 
     assert process.returncode == 130
     assert (out, err) == (b"\n", b"interrupted\n")
