@@ -33,12 +33,12 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import server
+from harness import serving
 from instructions import Canned, mark, total
 
 from polywire import ChatRequest, LlmFactory
@@ -144,20 +144,6 @@ def prepare(work: Work, rules: dict[str, Any], base: str, loop: asyncio.Abstract
     return (lambda size: loop.run_until_complete(acall(size))) if work.asynchronous else call
 
 
-@contextmanager
-def local_server() -> Iterator[str]:
-    """Run the server in a process of its own, and yield its address."""
-    program = Path(__file__).with_name("server.py")
-    process = subprocess.Popen([sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdin is not None
-    try:
-        yield f"http://127.0.0.1:{process.stdout.readline().split()[1]}"
-    finally:
-        process.stdin.close()
-        process.wait()
-
-
 Figures = dict[str, dict[str, float]]
 """What a piece of work costs, by its title and then by variant."""
 
@@ -257,7 +243,7 @@ def main() -> None:
     variants = list(dict.fromkeys(["none", "again", *options.variants]))
     print("| work | none | " + " | ".join(variants[1:]) + " |")
     print("|---|---|" + "---|" * (len(variants) - 1))
-    with local_server() as base:
+    with serving() as base:
         if options.only != "cpu" and shutil.which("valgrind"):
             for title, figures in instructions(base, chosen, variants).items():
                 row(title, "instructions", figures)

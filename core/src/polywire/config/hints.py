@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from polywire.config.problems import problems_of
+from polywire.config.schema import CHAT_PARAMETERS
 from polywire.config.secrets import reveal
 from polywire.plugins.connections import ProviderSettings
 
@@ -20,19 +21,8 @@ NEEDS_PLUGIN = 'a name of your own needs plugin = "…", the name of an installe
 """What to say of a connection's table whose name is no provider's, and that names none."""
 _BARE_REFERENCE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _USUAL_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
-_CHAT_ALONE = (
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "stop_sequences",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-    "tool_choice",
-    "parallel_tool_calls",
-    "response_format",
-    "reasoning",
-)
+_CHAT_ALONE = tuple(name for name in CHAT_PARAMETERS if name not in ("model", "custom_parameters"))
+"""What models of other kinds do not have."""
 
 
 def misspelt_plugin(table: Mapping[str, Any]) -> str | None:

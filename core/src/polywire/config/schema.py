@@ -21,6 +21,7 @@ from polywire.plugins.connections import (
 from polywire.plugins.durations import Duration
 
 __all__ = [
+    "CHAT_PARAMETERS",
     "CallRules",
     "CircuitBreakerSettings",
     "DefaultSettings",
@@ -59,7 +60,7 @@ Number = Annotated[float, BeforeValidator(_no_boolean), Field(allow_inf_nan=Fals
 WholeNumber = Annotated[int, BeforeValidator(_no_boolean)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_one_or_several)]
 
-_PARAMETERS = (
+CHAT_PARAMETERS = (
     "model",
     "temperature",
     "top_p",
@@ -74,6 +75,7 @@ _PARAMETERS = (
     "reasoning",
     "custom_parameters",
 )
+"""The keys of a model's table that are parameters of its calls."""
 
 
 class DefaultSettings(CallRules):
@@ -163,7 +165,7 @@ class ModelSettings(CallRules):
     def parameters(self) -> ChatRequestParameters:
         """Return what every request to this model is laid over."""
         return ChatRequestParameters(
-            **{name: value for name in _PARAMETERS if (value := getattr(self, name)) is not None}
+            **{name: value for name in CHAT_PARAMETERS if (value := getattr(self, name)) is not None}
         )
 
 
