@@ -27,7 +27,7 @@ from polywire.transport.answers import cut, raise_translated
 from polywire.transport.closing import uninterrupted
 from polywire.transport.decompression import adecompressed
 from polywire.transport.failures import unsendable_header
-from polywire.transport.httpx_transport import HttpxTransport
+from polywire.transport.httpx_transport import REMEMBERED_ADDRESSES, HttpxTransport
 from polywire.transport.loop_pools import LoopPools
 from polywire.transport.pools import PoolLimits
 from polywire.transport.requests import USUAL_HEADERS, response_headers
@@ -71,7 +71,7 @@ class AiohttpTransport(HttpxTransport):
             address = address_of(url)
             context = self._ssl_context() if address.scheme == "https" else None
             target = _Target(_url(address), self._proxy_for(url), context)
-            if len(self._remembered) < 1024:
+            if len(self._remembered) < REMEMBERED_ADDRESSES:
                 self._remembered[url] = target
         return target
 

@@ -35,10 +35,10 @@ from polywire.transport.redirects import MAX_REDIRECTS, redirected
 from polywire.transport.streams import MAX_ERROR_BODY_BYTES, HttpStream, Timeouts, is_success
 from polywire.transport.tls import ssl_context
 
-__all__ = ["HttpxTransport"]
+__all__ = ["REMEMBERED_ADDRESSES", "HttpxTransport"]
 
 _REDIRECT_BODY_BYTES = 64 * 1024
-_REMEMBERED_ADDRESSES = 1024
+REMEMBERED_ADDRESSES = 1024
 
 
 class HttpxTransport:
@@ -177,7 +177,7 @@ class HttpxTransport:
         target = self._targets.get(url)
         if target is None:
             target = self._connector.target(address_of(url), self._proxy_for(url))
-            if len(self._targets) < _REMEMBERED_ADDRESSES:
+            if len(self._targets) < REMEMBERED_ADDRESSES:
                 self._targets[url] = target
         return target
 
