@@ -292,3 +292,11 @@ def test_notices_of_the_answer_are_kept() -> None:
     notice = Notice("dropped", "seed", "no seed")
 
     assert apply_markup_to_response(ChatResponse(AiMessage("x"), notices=(notice,)), MARKUP).notices == (notice,)
+
+
+def test_a_consumer_that_stops_has_what_was_held_back() -> None:
+    decoder = MarkupStreamDecoder(Decoder([TextDelta("The answer <tool")], [TextDelta("box is")]), MARKUP)
+
+    assert decoder.feed(Frame(b"0")) == []
+    assert [event for event in decoder.held_back() if type(event) is TextDelta] == [TextDelta("The answer <tool")]
+    assert decoder.held_back() == []

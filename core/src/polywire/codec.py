@@ -151,7 +151,13 @@ class Encoded:
 
 
 class StreamDecoder(Protocol):
-    """Turns the frames of one stream into events."""
+    """
+    Turns the frames of one stream into events.
+
+    A decoder that keeps something back for a while, text that may turn out to be markup, or a running total that each
+    piece repeats, has a further method `held_back() -> Sequence[StreamEvent]`. It is asked once, where a stream is broken
+    off from either side, so that what had arrived is in its partial answer.
+    """
 
     ended: bool
     """Whether the wire's end mark was seen; what comes after it is not read."""

@@ -103,7 +103,7 @@ class PartEnd(msgspec.Struct, frozen=True):
     part: int = 0
 
 
-class UsageUpdate(msgspec.Struct, frozen=True):
+class UsageUpdate(msgspec.Struct, frozen=True, gc=False):
     """What the call has cost so far; of each number the latest wins."""
 
     usage: TokenUsage
@@ -207,6 +207,8 @@ class ResponseCollector:
             kind = type(event)
             if kind is self._append_type and event.part == self._append_part:  # type: ignore[union-attr]
                 self._append(event.arguments if kind is ToolCallDelta else event.text)  # type: ignore[union-attr]
+            elif kind is UsageUpdate:  # some vendors tell it with every piece
+                self._usage = latest_usage(self._usage, event.usage)  # type: ignore[union-attr]
             else:
                 self.add(event)
 

@@ -167,6 +167,11 @@ class _Reader:
             fill_in(error, self._connection.provider, self._model)
             error.request_id = error.request_id or self._request_id
 
+    def held_back(self) -> Sequence[StreamEvent]:
+        """Return what the decoder has kept back so far."""
+        held_back = getattr(self._decoder, "held_back", None)
+        return () if held_back is None else held_back()
+
     def raise_error(self) -> None:
         """Raise the error that ended the stream, once."""
         if self._error is not None:
@@ -268,6 +273,10 @@ class HttpSource:
             alarm.cancel()
             self.close()
 
+    def held_back(self) -> Sequence[StreamEvent]:
+        """Return what has arrived and was not handed over yet."""
+        return self._reader.held_back()
+
     def abort(self) -> None:
         """Cut the connection, from any thread; a waiting read ends, with an error unless the answer was complete."""
         self._reader.abort()
@@ -344,6 +353,10 @@ class AsyncHttpSource:
             pass  # the answer is complete: how the connection ends is of no concern
         finally:
             await self.aclose()
+
+    def held_back(self) -> Sequence[StreamEvent]:
+        """Return what has arrived and was not handed over yet."""
+        return self._reader.held_back()
 
     def abort(self) -> None:
         """Cut the connection, from any thread; a waiting read ends, with an error unless the answer was complete."""

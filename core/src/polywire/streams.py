@@ -7,7 +7,8 @@ connection back; `with` does so at a place you can see.
 
 Sources hand events over in batches (all that one read of the network brought), so that a consumer pays for the event
 and not for the layers below it. A source with an attribute `collector` is lent the stream's `ResponseCollector`, which has
-seen every event that was handed over: it need not look at each of them once more.
+seen every event that was handed over: it need not look at each of them once more. A source with a method `held_back` is
+asked by it, where a stream is broken off, for what has arrived and was not handed over yet; it belongs to the partial answer.
 """
 
 from __future__ import annotations
@@ -117,6 +118,12 @@ class _State(Generic[SourceT]):
         self.ended = False
         self.closed = False
 
+    def keep(self, source: object) -> None:
+        """The stream is broken off: take in what `source` has not handed over yet."""
+        held_back = getattr(source, "held_back", None)
+        if held_back is not None:
+            self.collector.add_all(held_back())
+
     def complete(self) -> None:
         self.ended = True
         self.response = self.collector.response()
@@ -162,8 +169,10 @@ def _run(state: _State[EventSource]) -> Iterator[StreamEvent]:
         state.complete()
     except GeneratorExit:
         state.closed = True
+        state.keep(source)
         raise
     except BaseException as error:
+        state.keep(source)
         state.fail(error)
         raise
     finally:
@@ -185,8 +194,10 @@ async def _arun(state: _State[Awaitable[AsyncEventSource]]) -> AsyncIterator[Str
         state.complete()
     except GeneratorExit:
         state.closed = True
+        state.keep(source)
         raise
     except BaseException as error:
+        state.keep(source)
         state.fail(error)
         raise
     finally:

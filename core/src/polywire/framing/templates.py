@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 import msgspec
@@ -29,6 +30,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _decode_string = msgspec.json.Decoder(str).decode
 _decode_strings = msgspec.json.Decoder(list[str]).decode
+_decode_integers = msgspec.json.Decoder(list[int]).decode
 
 # What a hole may hold. The text is JSON's if it can be decoded; the others are valid as they are.
 _TEXT = rb'([^"\\]*+(?:\\.[^"\\]*+)*+)'
@@ -89,15 +91,16 @@ class FrameTemplate:
         pattern, envelope = self._readers.get(head + separator) or self._reader(head, separator)
         text += separator
         found = pattern.findall(text)
-        values = found if len(self._holes) == 1 else [value for each in found for value in each]
-        if not found or envelope * len(found) % tuple(values) != text:
+        one = len(self._holes) == 1
+        if not found or envelope * len(found) % (tuple(found) if one else tuple(chain.from_iterable(found))) != text:
             return None
-        step = len(self._holes)
+        columns: list[Sequence[bytes]] = [found] if one else list(zip(*found, strict=True))
         try:
-            texts: list[str] = _decode_strings(b'["%b"]' % b'","'.join(values[self._text :: step]))
+            texts: list[str] = _decode_strings(b'["%b"]' % b'","'.join(columns[self._text]))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-        return [texts, *(list(map(int, values[number::step])) for number in self._numbers)]
+        # All of a column at once [measured: a third of `int` for each].
+        return [texts, *[_decode_integers(b"[%b]" % b",".join(columns[number])) for number in self._numbers]]
 
     def _reader(self, head: bytes, separator: bytes) -> tuple[re.Pattern[bytes], bytes]:
         """Return what takes out the holes' values, and what they are put into again."""

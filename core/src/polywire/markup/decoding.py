@@ -226,6 +226,11 @@ class MarkupStreamDecoder:
         except ModelError as error:
             raise self._with_partial(error) from error.__cause__
 
+    def held_back(self) -> Sequence[StreamEvent]:
+        """Return what may still have turned out to be markup, and what the decoder below has kept back."""
+        held_back = getattr(self._inner, "held_back", None)
+        return [*(() if held_back is None else self._events.transform(held_back())), *self._events.flush()]
+
     def _with_partial(self, error: ModelError) -> ModelError:
         """What was held back has arrived as well: it belongs to the error's partial answer."""
         if error.partial is None:

@@ -92,6 +92,14 @@ class _PolicySource:
                 case _:
                     pass
 
+    def held_back(self) -> Sequence[StreamEvent]:
+        """Return what has arrived and was not handed over yet; it counts as seen."""
+        held_back = None if self._opened is None else getattr(self._opened.source, "held_back", None)
+        events: Sequence[StreamEvent] = () if held_back is None else held_back()
+        if self.collector is None:
+            self._note(events)
+        return events
+
     def _finish(self) -> None:
         """Give back what rides on the stream, once; after the connection, so that it is free when a waiter gets a turn."""
         if self._watch is not None:

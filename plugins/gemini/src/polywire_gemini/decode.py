@@ -8,7 +8,6 @@ there is one reading, and both give the same response.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import Any
 
 from polywire import wire_json
@@ -61,18 +60,11 @@ def decode_answer(
 
 
 def usage_of(usage: Mapping[str, Any]) -> TokenUsage:
-    """
-    Read what a call cost. Counts of 0 are left out by the vendor; thoughts are not among the candidates' tokens.
-    """
-    prompt, cached = _fixed_counts(usage)
-    answer, thoughts, total = (_count(usage, name) for name in _GROWING_COUNTS)
-    return TokenUsage(prompt, (answer or 0) + (thoughts or 0), total, cached, None, thoughts)
-
-
-def _fixed_counts(usage: Mapping[str, Any]) -> tuple[int, int | None]:
-    """What does not grow with the answer: the prompt's tokens, and how many of these were cached."""
+    """Read what a call cost. Counts of 0 are left out by the vendor; thoughts are not among the candidates' tokens."""
     prompt, tools = _count(usage, "promptTokenCount"), _count(usage, "toolUsePromptTokenCount")
-    return (prompt or 0) + (tools or 0), _count(usage, "cachedContentTokenCount")
+    answer, thoughts, total = (_count(usage, name) for name in _GROWING_COUNTS)
+    cached = _count(usage, "cachedContentTokenCount")
+    return TokenUsage((prompt or 0) + (tools or 0), (answer or 0) + (thoughts or 0), total, cached, None, thoughts)
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:
@@ -83,6 +75,7 @@ _READ_OF_BODY = frozenset({"candidates", "usageMetadata"})
 _READ_OF_CANDIDATE = frozenset({"content", "index", "finishReason"})
 _TEXT = (("candidates", 0, "content", "parts", 0, "text"),)
 _GROWING_COUNTS = ("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
+_PIECES_OF_TEXT = frozenset({TextDelta, ThinkingDelta})
 _METADATA_NAMES = {"responseId": "id", "modelVersion": "model"}
 
 
@@ -105,7 +98,8 @@ class GeminiStreamDecoder:
         self._calls = 0
         self._ids: set[str] = set()
         self._reason: str | None = None
-        self._usage: dict[str, Any] | None = None
+        self._usage: dict[str, Any] = {}
+        self._told: dict[str, Any] = {}
         self._metadata: dict[str, Any] = {}
         self._said = False
         self._failure: ModelError | None = None
@@ -129,56 +123,40 @@ class GeminiStreamDecoder:
                 raise
             # An array may hold pieces of an answer before its error: they are handed out, and then it is raised.
             self._failure = error
-        if events and isinstance(event := events[0], (TextDelta, ThinkingDelta)):
-            self._learn(frame, body, event, events[1:])
+        if len(events) == 1 and isinstance(event := events[0], (TextDelta, ThinkingDelta)):
+            self._learn(frame, body, event)
         return events
 
-    def _learn(
-        self, frame: Frame, body: dict[str, Any], event: TextDelta | ThinkingDelta, more: list[StreamEvent]
-    ) -> None:
+    def _learn(self, frame: Frame, body: dict[str, Any], event: TextDelta | ThinkingDelta) -> None:
         """Take the next chunk to be like this one, if it said nothing but a text, and what the answer cost so far."""
         usage = body.get("usageMetadata")
-        if self._reason is not None or self._open is None or not all(type(each) is UsageUpdate for each in more):
+        if self._reason is not None or self._open is None:
             return
         if not isinstance(usage, dict):
             self.runs.learn(frame, body, _TEXT, event)
             return
         counts = [name for name in _GROWING_COUNTS if type(usage.get(name)) is int]
-        numbers = [("usageMetadata", name) for name in counts]
-
-        kind, part = type(event), event.part
-        prompt, cached = _fixed_counts(usage)
 
         def make(texts: list[str], *columns: list[int]) -> list[StreamEvent]:
-            events: list[StreamEvent] = []
-            growing = dict(zip(counts, columns, strict=True))
-            # A count that is no integer, or is not there, stays what it is.
-            rows = zip(
-                texts, *(growing.get(name) or repeat(_count(usage, name)) for name in _GROWING_COUNTS), strict=False
-            )
-            before = tuple(_count(self._usage or {}, name) for name in _GROWING_COUNTS)
-            for text, answer, thoughts, total in rows:
-                events.append(kind(text, part))
-                now = (answer, thoughts, total)
-                if now != before:
-                    # As in `usage_of`; written out, for this is done for every piece of an answer.
-                    output = (answer or 0) + (thoughts or 0)
-                    events.append(UsageUpdate(TokenUsage(prompt, output, total, cached, None, thoughts)))
-                    before = now
-            self._usage = usage | {name: column[-1] for name, column in growing.items()}
-            return events
+            # As `_read_body` does it.
+            self._usage = usage | {name: column[-1] for name, column in zip(counts, columns, strict=True)}
+            return [kind(text, part) for text in texts]
 
-        self.runs.learn(frame, body, _TEXT, event, numbers=numbers, make=make)
+        kind, part = type(event), event.part
+        self.runs.learn(frame, body, _TEXT, event, numbers=[("usageMetadata", name) for name in counts], make=make)
 
     def _read_body(self, body: dict[str, Any], events: list[StreamEvent]) -> None:
         metadata = self._metadata
         for key, value in body.items():
             if key not in _READ_OF_BODY and value is not None:
                 metadata[_METADATA_NAMES.get(key, key)] = value
+        before = len(events)
         if not self._started:
             self._started = True
             self._seed = str(body.get("responseId", ""))
             events.append(ResponseStart(dict(metadata)))
+        if isinstance(usage := body.get("usageMetadata"), dict):
+            self._usage = usage
         candidates = body.get("candidates")
         candidates = [each for each in candidates if isinstance(each, dict)] if isinstance(candidates, list) else None
         if candidates:
@@ -190,10 +168,18 @@ class GeminiStreamDecoder:
         elif isinstance(feedback := body.get("promptFeedback"), dict) and feedback.get("blockReason"):
             msg = f"the prompt was blocked: {feedback['blockReason']}"
             raise ContentFiltered(msg, code=str(feedback["blockReason"]), request_id=body.get("responseId"))
-        usage = body.get("usageMetadata")
-        if usage is not self._usage and usage != self._usage and isinstance(usage, dict):
-            self._usage = usage
-            events.append(UsageUpdate(usage_of(usage)))
+        # Each piece tells anew what the answer costs so far. While text flows that is held back [measured: told with each
+        # piece it is a third of what a streamed event costs].
+        if len(events) == before or not _PIECES_OF_TEXT.issuperset(map(type, events[before:])):
+            events += self.held_back()
+
+    def held_back(self) -> Sequence[StreamEvent]:
+        """Return what the answer has cost so far, if that has not been told."""
+        usage, told = self._usage, self._told
+        if usage is told or usage == told:
+            return ()
+        self._told = usage
+        return (UsageUpdate(usage_of(usage)),)
 
     def _read_candidate(self, candidate: dict[str, Any], events: list[StreamEvent]) -> None:
         for key, value in candidate.items():
@@ -342,6 +328,7 @@ class GeminiStreamDecoder:
         events: list[StreamEvent] = []
         if self._partial is not None:
             self._end_partial(events, cut=True)
+        events += self.held_back()
         if not self._said:
             events.append(PartEnd(TextContent(""), self._next(None)))
         reason: FinishReason | None = finish_reason(self._reason)
