@@ -8,37 +8,29 @@ go over httpx's connections, and both ways share redirects, proxies, certificate
 from __future__ import annotations
 
 import asyncio
-import io
 import select
 import ssl
 import weakref
 from base64 import b64encode
-from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import aiohttp
 from yarl import URL
 
-from polywire.codec import Headers, HttpRequest
+from polywire.codec import HttpRequest
 from polywire.errors import ModelTimeout, SettingsError
 from polywire.transport.addresses import Address, address_of
-from polywire.transport.answers import cut, raise_translated
-from polywire.transport.closing import uninterrupted
-from polywire.transport.decompression import adecompressed
+from polywire.transport.aiohttp_exchange import Way, exchange
 from polywire.transport.failures import unsendable_header
 from polywire.transport.httpx_transport import REMEMBERED_ADDRESSES, HttpxTransport
 from polywire.transport.loop_pools import LoopPools
 from polywire.transport.pools import PoolLimits
-from polywire.transport.requests import USUAL_HEADERS, response_headers
+from polywire.transport.requests import request_headers
 from polywire.transport.streams import HttpStream, Timeouts
 
 __all__ = ["AiohttpTransport"]
-
-_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-_LINE_BYTES = 64 * 1024
-_LARGE_BODY_BYTES = 32 * 1024
-"""A smaller body the event loop takes at once, so that sending it needs no time limit."""
 
 
 class AiohttpTransport(HttpxTransport):
@@ -70,7 +62,7 @@ class AiohttpTransport(HttpxTransport):
         if target is None:
             address = address_of(url)
             context = self._ssl_context() if address.scheme == "https" else None
-            target = _Target(_url(address), self._proxy_for(url), context)
+            target = _Target(address, self._proxy_for(url), context)
             if len(self._remembered) < REMEMBERED_ADDRESSES:
                 self._remembered[url] = target
         return target
@@ -97,11 +89,14 @@ def _url(address: Address) -> URL:
 class _Target:
     """An address, and the way to it."""
 
-    __slots__ = ("login", "proxy", "proxy_headers", "ssl", "url")
+    __slots__ = ("form", "host_header", "login", "proxy", "proxy_headers", "ssl", "url")
 
-    def __init__(self, url: URL, proxy: str | None, context: ssl.SSLContext | None) -> None:
-        self.url = url
+    def __init__(self, address: Address, proxy: str | None, context: ssl.SSLContext | None) -> None:
+        self.url = _url(address)
         self.ssl: Any = True if context is None else context
+        self.host_header = address.host_header.encode("ascii")
+        self.form = address.target.encode("ascii")
+        """How the request's first line names it."""
         self.proxy: URL | None = None
         self.proxy_headers: dict[str, str] | None = None
         self.login: dict[str, str] = {}
@@ -115,12 +110,23 @@ class _Target:
         self.proxy = URL(urlunsplit(bare))
         if parts.username or parts.password:
             login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()
-            header = {"Proxy-Authorization": f"Basic {b64encode(login).decode()}"}
-            # A tunnel is asked for in a request of its own; without one the proxy reads the request itself.
-            if context is not None:
-                self.proxy_headers = header
-            else:
-                self.login = header
+            self.login = {"Proxy-Authorization": f"Basic {b64encode(login).decode()}"}
+        # A tunnel is asked for in a request of its own; without one the proxy reads the request itself.
+        if context is not None:
+            self.proxy_headers, self.login = self.login, {}
+        else:
+            self.form = address.url.encode("ascii")
+
+    def head(self, request: HttpRequest) -> bytes:
+        """Return the first line and the headers of a request to this address."""
+        name = unsendable_header(request)
+        if name is not None:
+            msg = f"the header {name!r} holds a character that no HTTP header can carry"
+            raise SettingsError(msg)
+        if self.login:
+            request = replace(request, headers={**request.headers, **self.login})
+        lines = [b"%b: %b" % header for header in request_headers(request, self.host_header)]
+        return b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (request.method.encode("ascii"), self.form, b"\r\n".join(lines))
 
 
 class _Session:
@@ -130,48 +136,61 @@ class _Session:
         # The limit is kept here and not by the connector, which cannot tell waiting for a connection from making one.
         self._free = None if limits.connections == float("inf") else asyncio.Semaphore(int(limits.connections))
         idle = limits.idle_seconds
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=3600.0 if idle == float("inf") else idle),
-            headers={name.decode(): value.decode() for name, value in USUAL_HEADERS.items()},
-            skip_auto_headers=_AUTOMATIC_HEADERS,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            request_class=_Request,
-            auto_decompress=False,
-            max_line_size=_LINE_BYTES,
-            max_field_size=_LINE_BYTES,
-        )
+        self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=3600.0 if idle == float("inf") else idle)
+        self._ways: dict[_Target, Way] = {}
+        self._pollers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        """Of connections on which something was sent: what tells whether there are bytes to read."""
 
     async def open(self, target: _Target, request: HttpRequest, timeouts: Timeouts) -> HttpStream:
         """Send a request; return its answer, unread as yet."""
-        name = unsendable_header(request)
-        if name is not None:
-            msg = f"the header {name!r} holds a character that no HTTP header can carry"
-            raise SettingsError(msg)
+        head = target.head(request)
         await self._take(timeouts.pool)
         try:
-            response = await self._send(target, request, timeouts)
+            way = self._way(target)
+            connection = await self._connection(way, timeouts)
+            return await exchange(connection, way, head, request, timeouts, self._give_back)
         except BaseException:
             self._give_back()
             raise
-        return _Answer(response, self).stream()
 
-    async def _send(self, target: _Target, request: HttpRequest, timeouts: Timeouts) -> aiohttp.ClientResponse:
-        try:
-            return await self._session.request(
-                request.method,
+    def _way(self, target: _Target) -> Way:
+        way = self._ways.get(target)
+        if way is None:
+            if len(self._ways) >= REMEMBERED_ADDRESSES:
+                self._ways.clear()
+            way = self._ways[target] = Way(
+                "POST",
                 target.url,
-                data=request.body
-                if len(request.body) < _LARGE_BODY_BYTES
-                else _LargeBody(request.body, timeouts.write),
-                headers={**request.headers, **target.login} if target.login else request.headers,
-                timeout=aiohttp.ClientTimeout(connect=timeouts.connect, sock_read=timeouts.read),
-                allow_redirects=False,
+                loop=asyncio.get_running_loop(),
                 ssl=target.ssl,
                 proxy=target.proxy,
                 proxy_headers=target.proxy_headers,
             )
-        except _StaleConnectionError:  # nothing was sent on it, and it is closed now
-            return await self._send(target, request, timeouts)
+        return way
+
+    async def _connection(self, way: Way, timeouts: Timeouts) -> Any:
+        """
+        Return a connection on which nothing waits to be read.
+
+        aiohttp learns from the event loop that a server has closed a connection: too late where the program kept the
+        loop busy, and a POST is not sent twice.
+        """
+        limits = aiohttp.ClientTimeout(connect=timeouts.connect)
+        while True:
+            try:
+                connection = await self._connector.connect(way, [], limits)
+            except TimeoutError as error:
+                msg = f"no connection to {way.url.host}"
+                raise aiohttp.ConnectionTimeoutError(msg) from error
+            protocol = connection.protocol
+            poller = self._pollers.get(protocol)
+            if poller is None:
+                # Bytes that wait on a fresh one (a TLS ticket) mean nothing.
+                self._pollers[protocol] = _Poller(connection.transport)
+                return connection
+            if not poller.is_readable():
+                return connection
+            connection.close()
 
     async def _take(self, seconds: float | None) -> None:
         if self._free is None:
@@ -192,119 +211,20 @@ class _Session:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._session.close()
+        await self._connector.close()
 
 
-class _StaleConnectionError(Exception):
-    """The server has closed a connection that rested."""
+class _Poller:
+    """Tells whether there are bytes to read, or the end of them, on a connection."""
 
+    __slots__ = ("_poll", "_socket")
 
-class _Request(aiohttp.ClientRequest):
-    """
-    Looks at a connection that has rested before it sends anything on it.
+    def __init__(self, transport: Any) -> None:
+        self._socket = transport.get_extra_info("socket")
+        self._poll: Any = None
+        if hasattr(select, "poll"):  # not on Windows
+            self._poll = select.poll()
+            self._poll.register(self._socket.fileno(), select.POLLIN)
 
-    aiohttp learns from the event loop that a server has closed a connection: too late where the program kept the loop
-    busy, and a POST is not sent twice.
-    """
-
-    async def send(self, conn: Any) -> aiohttp.ClientResponse:
-        if conn.protocol in _USED and _is_readable(conn.transport.get_extra_info("socket")):
-            raise _StaleConnectionError
-        _USED.add(conn.protocol)
-        return await super().send(conn)
-
-
-_USED: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Connections on which something was sent: bytes that wait on a fresh one (a TLS ticket) mean nothing."""
-
-
-def _is_readable(connection: Any) -> bool:
-    if not hasattr(select, "poll"):  # on Windows
-        return bool(select.select([connection], [], [], 0)[0])
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
-
-
-class WriteTimeout(TimeoutError):
-    """The server did not take the request in time."""
-
-
-class _LargeBody(aiohttp.BytesIOPayload):
-    """A body that may have to wait for the server, for so many seconds; sent in pieces."""
-
-    def __init__(self, body: bytes, seconds: float | None) -> None:
-        super().__init__(io.BytesIO(body))
-        self._seconds = seconds
-
-    async def write_with_length(self, writer: Any, content_length: int | None) -> None:
-        try:
-            async with asyncio.timeout(self._seconds):
-                await super().write_with_length(writer, content_length)
-        except BaseException as error:
-            if writer.transport is not None:
-                writer.transport.abort()  # closing would wait until the server has taken the rest
-            if isinstance(error, TimeoutError):
-                raise WriteTimeout from None
-            raise
-
-
-async def _received(content: aiohttp.StreamReader) -> AsyncGenerator[bytes, None]:
-    """Hand out a body as it comes. When the connection breaks, aiohttp's reader keeps back what has come before that."""
-    try:
-        while chunk := await content.readany():
-            yield chunk
-    except Exception as error:
-        content.set_exception(None)  # type: ignore[arg-type]  # so that it lets the rest go
-        if rest := content.read_nowait():
-            yield rest
-        raise error
-
-
-class _Answer:
-    """The answer that comes over a connection, which is given back at its end."""
-
-    __slots__ = ("_closed", "_response", "_session", "_socket")
-
-    def __init__(self, response: aiohttp.ClientResponse, session: _Session) -> None:
-        self._response = response
-        self._session = session
-        self._closed = False
-        connection = response.connection
-        transport = None if connection is None else connection.transport
-        self._socket = None if transport is None else transport.get_extra_info("socket")
-
-    def stream(self) -> HttpStream:
-        headers: Headers = response_headers(self._response.raw_headers)
-        chunks = self._chunks(headers.get("content-encoding"))
-        return HttpStream(
-            self._response.status,
-            headers,
-            achunks=chunks,
-            aclose=lambda: uninterrupted(self._aclose(chunks)),
-            abort=self.abort,
-        )
-
-    async def _chunks(self, encodings: str | None) -> AsyncGenerator[bytes, None]:
-        body: Any = _received(self._response.content)
-        try:
-            async for chunk in body if encodings is None else adecompressed(body, encodings):
-                yield chunk
-        except Exception as error:
-            raise_translated(error)
-        finally:
-            self._end()
-
-    async def _aclose(self, chunks: AsyncGenerator[bytes, None]) -> None:
-        self._end()
-        await chunks.aclose()
-
-    def _end(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._response.release()  # to the pool where the body was read to its end; else it is closed
-            self._session._give_back()
-
-    def abort(self) -> None:
-        if not self._closed:
-            cut(self._socket)
+    def is_readable(self) -> bool:
+        return bool(select.select([self._socket], [], [], 0)[0] if self._poll is None else self._poll.poll(0))

@@ -62,10 +62,12 @@ class HttpStream:
     The open answer to one request: its head, and its body as it comes, decompressed.
 
     A sync transport fills in `chunks` and `close`, an async one `achunks` and `aclose`. Both closing functions are
-    idempotent. `abort` may be called from any thread at any time, and wakes a read that is waiting.
+    idempotent. `abort` may be called from any thread at any time, and wakes a read that is waiting. `aread` is for a
+    transport that can read what is left of a body at less cost than by `achunks`: to its end or to so many bytes; it
+    closes as well.
     """
 
-    __slots__ = ("_abort", "_aclose", "_close", "achunks", "chunks", "headers", "received_at", "status")
+    __slots__ = ("_abort", "_aclose", "_aread", "_close", "achunks", "chunks", "headers", "received_at", "status")
 
     def __init__(
         self,
@@ -78,6 +80,7 @@ class HttpStream:
         aclose: Callable[[], Awaitable[None]] | None = None,
         abort: Callable[[], None] | None = None,
         received_at: float = 0.0,
+        aread: Callable[[int | None], Awaitable[bytes]] | None = None,
     ) -> None:
         self.status = status
         self.headers = headers
@@ -87,6 +90,7 @@ class HttpStream:
         self._close = close
         self._aclose = aclose
         self._abort = abort
+        self._aread = aread
 
     def __repr__(self) -> str:
         return f"HttpStream(status={self.status}, headers={self.headers!r})"
@@ -119,6 +123,8 @@ class HttpStream:
 
     async def aread_whole(self, limit: int | None = None) -> HttpResponse:
         """As `read_whole`, from async code."""
+        if self._aread is not None:
+            return HttpResponse(self.status, self.headers, await self._aread(limit), self.received_at)
         collected = _Body(limit)
         try:
             if self.achunks is not None:
