@@ -14,7 +14,7 @@ from typing import Any
 
 from polywire.errors import BadRequest, ProtocolError, UnsupportedByModel
 from polywire.immutable import EMPTY
-from polywire.parameters import ChatRequestParameters, ResponseFormat
+from polywire.parameters import ChatRequestParameters
 from polywire.profiles import ProfileTable
 from polywire.requests import ChatRequest
 from polywire.responses import Notice
@@ -24,6 +24,7 @@ from polywire_openai.decode_messages import MessageReader
 from polywire_openai.encode_request import AS_READ, TYPED_FIELDS, encode_parameters
 from polywire_openai.fields import WIRE
 from polywire_openai.reasoning_parameters import REASONING_FIELDS, decode_reasoning
+from polywire_openai.response_formats import decode_response_format
 from polywire_openai.tools import decode_tool_choice, decode_tools
 
 __all__ = ["FIELDS_OF", "decode_parameters", "decode_request"]
@@ -120,7 +121,8 @@ def decode_parameters(
     tool_choice = decode_tool_choice(choice)
     if choice is not None and tool_choice is None and notices is not None:
         notices.append(Notice("information", "tool_choice", f"the choice {choice!r} is understood by this wire alone"))
-    form, reasoning = _response_format(payload.get("response_format")), decode_reasoning(payload)
+    written, reasoning = payload.get("response_format"), decode_reasoning(payload)
+    form = decode_response_format(written, written.get("json_schema") if isinstance(written, Mapping) else None)
     if notices is not None:
         unread = ["response_format"] if form is None else []
         unread += ["reasoning_effort", "reasoning", "thinking"] if reasoning is None else []
@@ -151,21 +153,3 @@ def decode_parameters(
     except (TypeError, ValueError) as error:
         msg = f"the request body does not read: {error}"
         raise BadRequest(msg) from error
-
-
-def _response_format(form: Any) -> ResponseFormat | None:
-    match form:
-        case {"type": "json_object"}:
-            return ResponseFormat("json")
-        case {"type": "json_schema", "json_schema": {"schema": Mapping() as schema} as inner} if schema:
-            name, description, strict = inner.get("name"), inner.get("description"), inner.get("strict")
-            return ResponseFormat(
-                "json_schema",
-                schema,
-                name if isinstance(name, str) else None,
-                description if isinstance(description, str) else None,
-                strict if isinstance(strict, bool) else None,
-            )
-        case {"type": "text"}:
-            return ResponseFormat("text")
-    return None

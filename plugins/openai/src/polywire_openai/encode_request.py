@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from polywire.immutable import EMPTY
-from polywire.parameters import ChatRequestParameters, ResponseFormat
+from polywire.parameters import ChatRequestParameters
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest, ToolSpecification
 from polywire.responses import Notice
-from polywire.schemas import Lowered, lower_schema
+from polywire.schemas import Lowered
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.prepare import prepare
 from polywire_openai.bodies import Body
@@ -21,6 +20,7 @@ from polywire_openai.encode_history import encode_history, encode_history_json
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.reading import Reading
 from polywire_openai.reasoning_parameters import REASONING_FIELDS, encode_reasoning, is_thinking
+from polywire_openai.response_formats import encode_response_format
 from polywire_openai.tools import encode_tool_choice, encode_tools
 
 __all__ = ["AS_READ", "TYPED_FIELDS", "encode_body", "encode_parameters"]
@@ -35,7 +35,6 @@ AS_READ = "as_read"
 """The key in `extras["openai"]` for typed fields whose exact form the values do not hold."""
 
 _SAMPLING = ("temperature", "top_p", "seed", "presence_penalty", "frequency_penalty")
-_UNFIT_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def encode_body(request: ChatRequest, profile: Profile, *, as_json: bool = False) -> Body:
@@ -92,7 +91,9 @@ def encode_parameters(
         body[profile.max_tokens_field] = profile.default_max_tokens
     if parameters.stop_sequences:
         body["stop"] = list(parameters.stop_sequences)
-    answer = _write_format(body, parameters.response_format, profile, notices)
+    form, fields, answer = encode_response_format(parameters.response_format, profile, notices)
+    if form is not None:
+        body["response_format"] = {"type": form, "json_schema": fields} if fields else {"type": form}
     body.update(encode_reasoning(parameters.reasoning, profile, notices))
     return schemas, answer
 
@@ -123,42 +124,6 @@ def _write_tools(
     if parameters.parallel_tool_calls is not None:
         body["parallel_tool_calls"] = parameters.parallel_tool_calls
     return schemas
-
-
-def _write_format(
-    body: dict[str, Any], form: ResponseFormat | None, profile: Profile, notices: list[Notice]
-) -> Lowered | None:
-    if form is None or form.type == "text":
-        return None
-    wanted = form.type
-    if wanted not in profile.response_formats:
-        if wanted == "json_schema" and "json" in profile.response_formats:
-            message = "this endpoint holds no answer to a schema; it is asked for any JSON object"
-            notices.append(Notice("approximated", "response_format", message))
-            wanted = "json"
-        else:
-            message = f"this endpoint has no answer of the form {wanted!r}: ask for it in words"
-            notices.append(Notice("dropped", "response_format", message))
-            return None
-    if wanted == "json":
-        body["response_format"] = {"type": "json_object"}
-        return None
-    dialect = profile.strict_schema_dialect if form.strict and profile.strict_schema_dialect else profile.schema_dialect
-    lowered = lower_schema(form.schema, dialect, subject="response_format")
-    notices.extend(lowered.notices)
-    schema: dict[str, Any] = {"name": _format_name(form.name)}
-    if form.description is not None:
-        schema["description"] = form.description
-    schema["schema"] = lowered.schema
-    if form.strict is not None:
-        schema["strict"] = form.strict
-    body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return lowered if lowered.schema is not form.schema else None
-
-
-def _format_name(name: str | None) -> str:
-    """The wire demands a name of letters, digits, `_` and `-`, at most 64 of them."""
-    return _UNFIT_NAME.sub("_", name or "response")[:64]
 
 
 def _audio_type(body: Mapping[str, Any]) -> str | None:

@@ -14,10 +14,11 @@ from polywire.contents import TextContent
 from polywire.errors import BadRequest, ProtocolError
 from polywire.immutable import EMPTY
 from polywire.messages import AiMessage, AiPart, Message, Origin, SystemMessage, ToolResultMessage, UserMessage
-from polywire.parameters import ChatRequestParameters, Effort, Reasoning, ResponseFormat
+from polywire.parameters import ChatRequestParameters, Effort, Reasoning
 from polywire.requests import ChatRequest
 from polywire.responses import Notice
 from polywire.translation.envelope import read_error_envelope
+from polywire_openai.response_formats import decode_response_format
 from polywire_openai.responses.contents import decode_contents
 from polywire_openai.responses.encode_request import AS_READ, STATE
 from polywire_openai.responses.fields import FUNCTION_CALL, MESSAGE, WIRE, extras_of
@@ -172,12 +173,12 @@ def _parameters(payload: Mapping[str, Any], notices: list[Notice]) -> ChatReques
     effort = reasoning.get("effort")
     known = effort if effort in _EFFORTS else None
     rest = {key: value for key, value in reasoning.items() if value is not None and not (key == "effort" and known)}
-    form, has_summary = _response_format(text.get("format")), rest.get("summary") is not None
+    form = decode_response_format(text.get("format"), text.get("format"))
     if more := {key: value for key, value in text.items() if value is not None and not (key == "format" and form)}:
         kept["text"] = more
     if rest:
         kept["reasoning"] = rest
-    told = Reasoning(known, None, True if has_summary else None)
+    told = Reasoning(known, None, True if rest.get("summary") is not None else None)
     try:
         return ChatRequestParameters(
             model=payload.get("model"),
@@ -194,21 +195,3 @@ def _parameters(payload: Mapping[str, Any], notices: list[Notice]) -> ChatReques
     except (TypeError, ValueError) as error:
         msg = f"the request body does not read: {error}"
         raise BadRequest(msg) from error
-
-
-def _response_format(form: Any) -> ResponseFormat | None:
-    match form:
-        case {"type": "json_object"}:
-            return ResponseFormat("json")
-        case {"type": "json_schema", "schema": Mapping() as schema} if schema:
-            name, description, strict = form.get("name"), form.get("description"), form.get("strict")
-            return ResponseFormat(
-                "json_schema",
-                schema,
-                name if isinstance(name, str) else None,
-                description if isinstance(description, str) else None,
-                strict if isinstance(strict, bool) else None,
-            )
-        case {"type": "text"}:
-            return ResponseFormat("text")
-    return None

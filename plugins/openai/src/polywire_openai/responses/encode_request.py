@@ -8,21 +8,21 @@ carries a conversation. Who wants the service's own state says so in `custom_par
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from polywire.messages import SystemMessage
-from polywire.parameters import ChatRequestParameters, ResponseFormat
+from polywire.parameters import ChatRequestParameters
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest
 from polywire.responses import Notice
-from polywire.schemas import Lowered, lower_schema
+from polywire.schemas import Lowered
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.prepare import prepare
 from polywire_openai.bodies import Body
 from polywire_openai.reading import Reading
+from polywire_openai.response_formats import encode_response_format
 from polywire_openai.responses.encode_items import encode_items
 from polywire_openai.responses.fields import WIRE, own_extras
 from polywire_openai.responses.tools import encode_tool_choice, encode_tools
@@ -39,7 +39,6 @@ STATE = frozenset({"previous_response_id", "conversation"})
 """The fields that lean on what the service has kept."""
 
 _MINIMUM_TOKENS = 16
-_UNFIT_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _JOINED = ("text", "reasoning")
 
 
@@ -71,7 +70,9 @@ def encode_body(request: ChatRequest, profile: Profile) -> Body:
         if (value := getattr(parameters, name)) is not None:
             body[name] = value
     _write_limit(body, parameters, notices)
-    answer = _write_format(body, parameters.response_format, profile, notices)
+    form, fields, answer = encode_response_format(parameters.response_format, profile, notices)
+    if form is not None:
+        body["text"] = {"format": {"type": form, **fields}}
     _write_reasoning(body, parameters, profile, notices)
     if "store" not in state and stateless:
         body["store"] = False
@@ -116,30 +117,6 @@ def _write_limit(body: dict[str, Any], parameters: ChatRequestParameters, notice
         text = f"this wire takes no limit under {_MINIMUM_TOKENS}; sent as {_MINIMUM_TOKENS}"
         notices.append(Notice("approximated", "max_tokens", text))
     body["max_output_tokens"] = max(limit, _MINIMUM_TOKENS)
-
-
-def _write_format(
-    body: dict[str, Any], form: ResponseFormat | None, profile: Profile, notices: list[Notice]
-) -> Lowered | None:
-    if form is None or form.type == "text":
-        return None
-    if form.type == "json" or "json_schema" not in profile.response_formats:
-        if form.type != "json":
-            text = "this model holds no answer to a schema; it is asked for any JSON object"
-            notices.append(Notice("approximated", "response_format", text))
-        body["text"] = {"format": {"type": "json_object"}}
-        return None
-    dialect = profile.strict_schema_dialect if form.strict and profile.strict_schema_dialect else profile.schema_dialect
-    lowered = lower_schema(form.schema, dialect, subject="response_format")
-    notices.extend(lowered.notices)
-    name = _UNFIT_NAME.sub("_", form.name or "response")[:64]
-    written: dict[str, Any] = {"type": "json_schema", "name": name, "schema": lowered.schema}
-    if form.description is not None:
-        written["description"] = form.description
-    if form.strict is not None:
-        written["strict"] = form.strict
-    body["text"] = {"format": written}
-    return lowered if lowered.schema is not form.schema else None
 
 
 def _write_reasoning(
