@@ -256,6 +256,8 @@ SERVICES = (
                 "ranges": {"temperature": (0.01, 0.99), "top_p": (0.01, 0.99)},
                 "document_form": "file_url",
                 "undocumented": ("audio",),
+                # Each of several calls brings a finish reason: the first one does not end the answer.
+                "end_mark": True,
             },
         },
         embeddings=Embeddings(

@@ -26,6 +26,8 @@ The wire's own quirks, for the `quirks` of a profile:
     smallest_budget      for thinking, in tokens
     reasoning_details    does the endpoint take sealed and structured thinking back? default true
     echo_as_read         does the endpoint take thinking back under any name? then under the one it came under
+    end_mark             does every stream end with `[DONE]`, and a finish reason alone mean nothing? then one without it was
+                         cut off; default false
     user_after_tool      may the user speak right after a tool's result? else a word of the model's is put between;
                          default true
     success_envelope     shall a tool's success be wrapped as `{"ok": true, "data": …}`? default false

@@ -45,12 +45,13 @@ def _chunks_in(data: bytes) -> list[bytes] | None:
 class OpenAIStreamDecoder:
     """Turns the frames of one stream into events."""
 
-    __slots__ = ("_answer", "_broken", "ended", "runs")
+    __slots__ = ("_answer", "_broken", "_mark_is_sure", "ended", "runs")
 
     def __init__(self, reading: Reading = PLAIN, origin: Origin | None = None) -> None:
         self.ended = False
         self._answer = AnswerReader(reading, origin)
         self._broken: bytes | None = None
+        self._mark_is_sure = bool(reading.profile.quirks.get("end_mark", False))
         self.runs = Runs()
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
@@ -100,7 +101,8 @@ class OpenAIStreamDecoder:
         The bytes are over, with or without an end mark.
 
         Raises:
-            StreamInterrupted: the stream ended before it gave a reason for ending.
+            StreamInterrupted: the stream ended before it gave a reason for ending, or without the mark that this endpoint
+                always sends.
             EmptyResponse: there was no chunk.
         """
         answer = self._answer
@@ -110,7 +112,7 @@ class OpenAIStreamDecoder:
                 raise StreamInterrupted(msg)
             msg = "the stream ended without any chunk"
             raise EmptyResponse(msg)
-        if not self.ended and not answer.has_finish_reason:
+        if not self.ended and (self._mark_is_sure or not answer.has_finish_reason):
             msg = "the stream ended before the answer was complete"
             raise StreamInterrupted(msg)
         events: list[StreamEvent] = []
