@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from polywire.auth import BearerAuth, HeaderAuth
 from polywire.codec import Auth
+from polywire.errors import StreamInterrupted
 from polywire.testing import CodecUnderTest, check_rule, load_recordings
 from polywire.testing.conformance.rules import RULES
 from polywire_compatible import ROWS
@@ -37,6 +39,9 @@ MODELS = {
 
 _TAGS = "thinking that was read from tags has no field's name to remember; written, it has one"
 EXCEPTIONS = {("lm-studio", "wire-response-round-trip"): _TAGS, ("lm-studio", "unknown-blocks-kept"): _TAGS}
+
+# text-generation-inference sends no `[DONE]`: there is no mark to be seen.
+WITHOUT_END_MARK = {"captured-no-space.sse"}
 
 
 def subject(name: str) -> CodecUnderTest:
@@ -72,4 +77,43 @@ def test_a_row_keeps_a_rule_of_the_kit(name: str, rule: str) -> None:
         # OpenAI's clients know four finish reasons; for others the nearest is written, with a notice.
         known = tuple(each for each in held.recordings if each.expected.finish_reason not in {"error", "other"})
         held = replace(held, recordings=known)
+    if rule == "end-mark":
+        held = replace(held, recordings=tuple(each for each in held.recordings if each.name not in WITHOUT_END_MARK))
     check_rule(rule, held)
+
+
+def test_a_stream_without_an_end_mark_is_whole_and_says_so() -> None:
+    held = SUBJECTS["openai-compatible"]
+    (recording,) = (each for each in held.recordings if each.name in WITHOUT_END_MARK)
+    assert b"[DONE]" not in recording.body
+    response = held.decode_stream([recording.body])
+    assert [(notice.kind, notice.subject) for notice in response.notices] == [("information", "stream")]
+
+
+def test_a_finish_reason_with_the_first_of_two_calls_does_not_end_the_answer() -> None:
+    held = SUBJECTS["zhipu"]
+    (recording,) = (each for each in held.recordings if each.name == "captured-tools.sse")
+    first, second = (recording.body.index(name) for name in (b'"name":"add"', b'"name":"multiply"'))
+    cut = recording.body[: recording.body.rindex(b"data: ", first, second)]
+    assert b'"finish_reason":"tool_calls"' in cut
+
+    with pytest.raises(StreamInterrupted):
+        held.decode_stream([cut])
+
+
+# Of every service that answers over the net or on a machine, something that it really sent; Fireworks publishes nothing.
+NEVER_CAPTURED = {"fireworks"}
+
+
+def test_every_row_rests_on_bytes_that_its_service_sent() -> None:
+    captured = {name for name, held in SUBJECTS.items() if any("captured" in each.source for each in held.recordings)}
+    assert captured == set(SUBJECTS) - NEVER_CAPTURED
+
+
+def test_every_captured_recording_says_from_where() -> None:
+    for held in SUBJECTS.values():
+        for each in held.recordings:
+            if "captured" in each.source:
+                assert re.search(r"github\.com/.+@[0-9a-f]{12}|xllamacpp", each.source), each.source
+            else:
+                assert not each.name.startswith("captured-"), each.name
