@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
+from polywire import wire_json
 from polywire.errors import UnknownParameter, did_you_mean
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.tool_specifications import OpaqueTool, ToolSpecification
@@ -93,6 +94,7 @@ class ResponseFormat:
             raise ValueError(msg)
         if self.schema is not None:
             object.__setattr__(self, "schema", freeze_mapping(self.schema, name="response_format.schema"))
+            wire_json.require_numbers(self.schema, "response_format.schema")
 
     @classmethod
     def of(cls, value: str | Mapping[str, Any] | ResponseFormat) -> ResponseFormat:

@@ -70,7 +70,7 @@ class ToolCall:
     @property
     def is_valid(self) -> bool:
         """Whether the arguments are a whole JSON object, so that the call may be run."""
-        return not self.incomplete and wire_json.decode_object(self.arguments) is not None
+        return not self.incomplete and wire_json.decode_arguments(self.arguments) is not None
 
     @property
     def input(self) -> dict[str, Any]:
@@ -83,6 +83,8 @@ class ToolCall:
         if self.incomplete:
             msg = f"the call {self.id!r} of {self.name!r} was cut off by the end of the answer: {self.arguments!r}"
             raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
+        if (arguments := wire_json.decode_arguments(self.arguments)) is not None:
+            return arguments
         try:
             value = wire_json.decode(self.arguments)
         except ValueError as error:
@@ -93,7 +95,9 @@ class ToolCall:
                 f"the arguments of {self.name!r} must be a JSON object, not {type(value).__name__}: {self.arguments!r}"
             )
             raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
-        return value
+        place = wire_json.place_of_no_number(value)
+        msg = f"the arguments of {self.name!r} hold what is no number in JSON ({(place or '').lstrip('.')}): {self.arguments!r}"
+        raise InvalidToolArguments(msg, tool_name=self.name, call_id=self.id)
 
 
 _set_id, _set_name, _set_arguments, _set_source, _set_incomplete, _set_extras, _set_kind = slot_setters(
@@ -118,6 +122,7 @@ def _arguments_of(arguments: object, incomplete: bool) -> str:
     if arguments is None:
         return "{}"
     if isinstance(arguments, Mapping):
+        wire_json.require_numbers(arguments, "ToolCall.arguments")
         return wire_json.compact(arguments)
     msg = f"ToolCall.arguments must be JSON text or a mapping, not {type(arguments).__name__}"
     raise TypeError(msg)
@@ -143,3 +148,5 @@ class ToolError:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metadata", freeze_mapping(self.metadata, name="metadata"))
+        if self.metadata:
+            wire_json.require_numbers(self.metadata, "ToolError.metadata")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from polywire import wire_json
 from polywire.contents import CacheMark
 from polywire.immutable import EMPTY, FrozenDict, freeze_mapping
 
@@ -44,6 +45,7 @@ class ToolSpecification:
             raise TypeError(msg) if not isinstance(self.name, str) else ValueError(msg)
         if self.parameters is not EMPTY_PARAMETERS_SCHEMA:
             schema = freeze_mapping(self.parameters, name=f"the parameters of tool {self.name!r}")
+            wire_json.require_numbers(schema, f"the parameters of tool {self.name!r}")
             if not schema:
                 schema = EMPTY_PARAMETERS_SCHEMA
             if not _takes_objects(schema):

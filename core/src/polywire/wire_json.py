@@ -10,11 +10,22 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from math import isfinite
+from typing import Any, NoReturn
 
 import msgspec
 
-__all__ = ["compact", "decode", "decode_body", "decode_object", "encode", "replace_surrogates"]
+__all__ = [
+    "compact",
+    "decode",
+    "decode_arguments",
+    "decode_body",
+    "decode_object",
+    "encode",
+    "place_of_no_number",
+    "replace_surrogates",
+    "require_numbers",
+]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder()
@@ -90,6 +101,70 @@ def decode_object(data: bytes | str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+_LARGE = re.compile(r"[eE]\+?[0-9]{3}")
+
+
+def decode_arguments(text: str) -> dict[str, Any] | None:
+    """
+    Read the arguments of a tool call. As `decode_object`, but `NaN`, an infinity, or a number as large as one, is no JSON:
+    it could not be written again, and a tool must not run with another value than the model's.
+    """
+    try:
+        value = _decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        try:
+            value = json.loads(text, strict=False, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(value, dict):
+        return None
+    return None if _LARGE.search(text) and place_of_no_number(value) is not None else value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def place_of_no_number(value: Any) -> str | None:
+    """
+    Return where `value` holds a number that JSON cannot write (`NaN` or an infinity), such as `.a[0]: nan`; `None` where it
+    holds none.
+    """
+    try:
+        # Such a number is written as null: where there is none of these, there is nothing to look for.
+        if b"null" not in _encoder.encode(value):
+            return None
+    except (TypeError, ValueError, RecursionError):
+        pass
+    return _search(value)
+
+
+def _search(value: Any) -> str | None:
+    if isinstance(value, float):
+        return None if isfinite(value) else f": {value}"
+    items: Any = ()
+    if isinstance(value, dict):
+        items = ((f".{key}", item) for key, item in value.items())
+    elif isinstance(value, (list, tuple)):
+        items = ((f"[{index}]", item) for index, item in enumerate(value))
+    for step, item in items:
+        if (found := _search(item)) is not None:
+            return f"{step}{found}"
+    return None
+
+
+def require_numbers(value: Any, name: str) -> None:
+    """
+    Let `value` through if JSON can write all of its numbers.
+
+    Raises:
+        ValueError: it holds `NaN` or an infinity; the message names the place, beginning with `name`.
+    """
+    if (place := place_of_no_number(value)) is not None:
+        msg = f"{name}{place} is no number that JSON can write"
+        raise ValueError(msg)
 
 
 def compact(value: Any) -> str:

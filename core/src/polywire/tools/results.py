@@ -49,17 +49,30 @@ def result_contents(value: Any) -> tuple[Content, ...]:
 
 def _json_text(value: Any) -> str:
     try:
-        return wire_json.compact(value)
+        text = wire_json.compact(value)
     except (TypeError, ValueError, RecursionError):
         pass
-    from pydantic_core import PydanticSerializationError, to_json
+    else:
+        _require_numbers(value)
+        return text
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:
-        return to_json(value, inf_nan_mode="constants").decode()
+        plain = to_jsonable_python(value, inf_nan_mode="constants")
+        text = wire_json.compact(plain)
     except (PydanticSerializationError, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         msg = f"the result, of type {type(value).__name__}, cannot be written as JSON: {reason}"
         raise TypeError(msg) from None
+    _require_numbers(plain)
+    return text
+
+
+def _require_numbers(value: Any) -> None:
+    try:
+        wire_json.require_numbers(value, "the result")
+    except ValueError as error:
+        raise TypeError(str(error)) from None
 
 
 def shortened(contents: Iterable[Content], limit: int | None) -> tuple[Content, ...]:

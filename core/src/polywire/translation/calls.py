@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -36,7 +37,11 @@ def arguments_text(arguments: Any) -> str:
         return arguments
     if arguments is None:
         return ""
-    return wire_json.compact(arguments)
+    text = wire_json.compact(arguments)
+    if "null" in text and wire_json.place_of_no_number(arguments) is not None:
+        # No JSON, and so never run with another value than the model's.
+        return json.dumps(arguments, separators=(",", ":"), ensure_ascii=False)
+    return text
 
 
 def make_call(
@@ -57,7 +62,7 @@ def make_call(
     to read nothing as `{}` would make something runnable of a call that never was.
     """
     text = arguments_text(arguments)
-    incomplete = cut and wire_json.decode_object(text) is None
+    incomplete = cut and wire_json.decode_arguments(text) is None
     return ToolCall(
         id or generate_call_id(seed, index, name), name or "unnamed", text, source, incomplete=incomplete, extras=extras
     )

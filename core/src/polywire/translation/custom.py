@@ -29,6 +29,7 @@ def apply_custom_parameters(
 
     Raises:
         TypeError: a value is of no JSON type; the message names its key.
+        ValueError: it holds `NaN` or an infinity; the message names the place.
     """
     for key, value in parameters.custom_parameters.items():
         if value is not None and type(value) not in _PLAIN:
@@ -45,7 +46,7 @@ def apply_custom_parameters(
         body[key] = value
 
 
-_PLAIN = frozenset({str, int, float, bool})
+_PLAIN = frozenset({str, int, bool})
 
 
 def _require_json(key: str, value: Any) -> None:
@@ -54,6 +55,7 @@ def _require_json(key: str, value: Any) -> None:
     except TypeError as error:
         msg = f"custom_parameters[{key!r}] cannot be written as JSON: {error}"
         raise TypeError(msg) from None
+    wire_json.require_numbers(value, f"custom_parameters[{key!r}]")
 
 
 def _tell(notices: list[Notice], key: str) -> None:

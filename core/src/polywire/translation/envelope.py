@@ -60,7 +60,7 @@ def read_error_envelope(text: str) -> tuple[str, ToolError | None] | None:
     """
     if not text.startswith('{"ok":') or '"error"' not in text:
         return None
-    value = wire_json.decode_object(text)
+    value = wire_json.decode_arguments(text)
     if value is None or set(value) != {"ok", "error"} or value["ok"] is not False:
         return None
     error = value["error"]
@@ -87,7 +87,7 @@ def success_envelope(text: str) -> str:
 
 def read_success_envelope(text: str) -> str | None:
     """Unwrap a success; anything but exactly `{"ok": true, "data": …}` is `None`."""
-    value = wire_json.decode_object(text)
+    value = wire_json.decode_arguments(text)
     if value is None or set(value) != {"ok", "data"} or value["ok"] is not True:
         return None
     data = value["data"]

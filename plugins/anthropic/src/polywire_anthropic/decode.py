@@ -254,7 +254,7 @@ def decode_call(
     if type(value) is dict or isinstance(value, Mapping):
         raw = value.get(INVALID_JSON) if len(value) == 1 else None
         # An empty input is all that is left of one that the end of the answer cut off.
-        arguments = raw if isinstance(raw, str) and wire_json.decode_object(raw) is None else value
+        arguments = raw if isinstance(raw, str) and wire_json.decode_arguments(raw) is None else value
         if cut and not value:
             arguments = ""
         elif arguments is value and name in reading.schemas:

@@ -182,7 +182,7 @@ class BlockWriter:
 
     def call(self, call: ToolCall) -> Block:
         """Write a call. Arguments that are no JSON object are wrapped, so that one bad call never spoils a history."""
-        arguments = wire_json.decode_object(call.arguments)
+        arguments = wire_json.decode_arguments(call.arguments)
         if arguments is None:
             arguments = {INVALID_JSON: call.arguments}
         block: Block = {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}

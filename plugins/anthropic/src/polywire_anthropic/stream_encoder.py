@@ -188,7 +188,7 @@ class AnthropicStreamEncoder:
     def _end_call(self, call: ToolCall, out: list[bytes]) -> None:
         if not self._fragments and call.arguments != "{}":
             arguments = call.arguments
-            if not call.incomplete and wire_json.decode_object(arguments) is None:
+            if not call.incomplete and wire_json.decode_arguments(arguments) is None:
                 arguments = wire_json.compact({INVALID_JSON: arguments})
             out.append(_delta(self._index, b"input_json_delta", b"partial_json", arguments))
         self._close(out)

@@ -124,7 +124,7 @@ def _gave_id(call: ToolCall) -> bool:
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
-    arguments = wire_json.decode_object(call.arguments)
+    arguments = wire_json.decode_arguments(call.arguments)
     return {"INVALID_JSON": call.arguments} if arguments is None else arguments
 
 

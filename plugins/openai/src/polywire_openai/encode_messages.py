@@ -54,7 +54,7 @@ def encode_arguments(text: str) -> str:
     try:
         _is_json_object(text)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        value = wire_json.decode_object(text)
+        value = wire_json.decode_arguments(text)
         return wire_json.compact({INVALID_JSON: text} if value is None else value)
     return text
 

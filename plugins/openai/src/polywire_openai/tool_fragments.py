@@ -52,7 +52,7 @@ def read_arguments(text: str) -> str:
         value = wire_json.decode_object(text)
         if value is not None and len(value) == 1:
             raw = value.get(INVALID_JSON)
-            if isinstance(raw, str) and wire_json.decode_object(raw) is None:
+            if isinstance(raw, str) and wire_json.decode_arguments(raw) is None:
                 return raw
     return text
 
