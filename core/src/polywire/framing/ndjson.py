@@ -2,13 +2,15 @@
 Newline-delimited JSON: bytes into frames, one per line (https://github.com/ndjson/ndjson-spec).
 
 Lines end at LF, with or without a CR before it; blank lines are heartbeats. Work is done on bytes, so a character may
-be cut anywhere, and U+2028 and its like are text.
+be cut anywhere, and U+2028 and its like are text. Several objects on one line, as proxies that lose line ends leave them,
+are cut apart by `objects_of`; that is the decoder's to ask for, once a line does not read.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polywire.codec import Frame
 from polywire.errors import ProtocolError
@@ -16,7 +18,7 @@ from polywire.errors import ProtocolError
 if TYPE_CHECKING:
     from polywire.framing.runs import Runs
 
-__all__ = ["DEFAULT_MAX_LINE_BYTES", "NdjsonFraming"]
+__all__ = ["DEFAULT_MAX_LINE_BYTES", "NdjsonFraming", "objects_of"]
 
 DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024
 """Large enough for a picture in base64, small enough that a hostile server cannot fill the memory."""
@@ -93,3 +95,32 @@ class NdjsonFraming:
         if self.runs is not None and b"\n" in text and (run := self.runs.cut(text, b"", b"\n")) is not None:
             return [run]
         return [Frame(data) for line in text.split(b"\n") if (data := line.strip(b" \t\r"))]
+
+
+_decoder = json.JSONDecoder(strict=False)
+
+
+def objects_of(data: bytes) -> list[dict[str, Any]] | None:
+    """
+    Read the JSON objects that stand one after the other in `data`, with white space between them or none.
+
+    Returns:
+        the objects; `None` where it is not these and nothing else.
+    """
+    try:
+        text = data.decode().strip()
+    except UnicodeDecodeError:
+        return None
+    found: list[dict[str, Any]] = []
+    place = 0
+    while place < len(text):
+        try:
+            value, place = _decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(value, dict):
+            return None
+        found.append(value)
+        while place < len(text) and text[place] in " \t\r\n":
+            place += 1
+    return found

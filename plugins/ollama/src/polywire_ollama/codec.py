@@ -7,8 +7,11 @@ from typing import Any
 
 from polywire import wire_json
 from polywire.codec import Encoded, Frame, Headers, HttpRequest, HttpResponse
+from polywire.contents import TextContent
 from polywire.errors import EmptyResponse, ModelError, ProtocolError, StreamInterrupted
 from polywire.events import (
+    PartEnd,
+    ResponseCollector,
     ResponseEnd,
     ResponseStart,
     StreamEvent,
@@ -19,7 +22,7 @@ from polywire.events import (
     ToolCallStart,
     UsageUpdate,
 )
-from polywire.framing.ndjson import NdjsonFraming
+from polywire.framing.ndjson import NdjsonFraming, objects_of
 from polywire.framing.runs import Runs
 from polywire.http_errors import error_from_payload, error_from_response, is_foreign_error
 from polywire.messages import AiMessage
@@ -30,9 +33,18 @@ from polywire.schemas import lower_schema
 from polywire.translation.counts import count_of as _count
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.finish import finish_reason, settle_finish_reason
+from polywire.translation.halves import HalfJoiner
 from polywire.translation.names import NameMap
 from polywire.translation.prepare import prepare
-from polywire_ollama.messages import WIRE, calls_in, decode_call, decode_message_parts, encode_messages
+from polywire_ollama.messages import (
+    WIRE,
+    calls_in,
+    decode_call,
+    decode_message_parts,
+    encode_messages,
+    images_in,
+    text_of,
+)
 from polywire_ollama.profiles import PROFILES
 
 __all__ = ["OllamaCodec", "OllamaStreamDecoder"]
@@ -81,6 +93,8 @@ class OllamaCodec:
         options = {
             theirs: value for ours, theirs in _OPTIONS.items() if (value := getattr(parameters, ours)) is not None
         }
+        if "stop" in options:
+            options["stop"] = list(options["stop"])
         if options:
             body["options"] = options
         if tools := self._tools(parameters, profile.schema_dialect, notices):
@@ -93,12 +107,17 @@ class OllamaCodec:
             if effort is not None:
                 # Truth and falsehood switch it; a grade does both.
                 body["think"] = False if effort == "none" else effort
+            elif parameters.reasoning.visible is False and "none" not in profile.efforts:
+                notices.append(Notice("dropped", "reasoning", "this model cannot be kept from thinking"))
             elif parameters.reasoning.visible is not None:
                 body["think"] = parameters.reasoning.visible
             if parameters.reasoning.budget_tokens is not None:
                 notices.append(Notice("dropped", "reasoning", "this wire has no budget for thinking"))
         for key, value in parameters.extras.get(WIRE, {}).items():
-            body.setdefault(key, value)
+            if key == "options" and isinstance(value, Mapping):
+                body[key] = {**value, **options}
+            elif key != "stream":
+                body.setdefault(key, value)
         apply_custom_parameters(body, parameters, notices, objects=("options",))
         return body, notices, prepared.names
 
@@ -127,12 +146,22 @@ class OllamaCodec:
             raise EmptyResponse(msg, status=response.status)
         body = _object(response.body)
         if body is None:
-            msg = "the answer is no JSON object"
-            raise ProtocolError(msg, status=response.status)
+            # A proxy may ask for a stream in the caller's place, and hand its lines over as they came.
+            return self._decode_lines(response, encoded)
         if body.get("error") is not None or _is_foreign(body):
             raise error_inside(body, response.headers, response.received_at)
         names = encoded.context if isinstance(encoded.context, NameMap) else NameMap()
         return decode_answer(body, names, encoded)
+
+    def _decode_lines(self, response: HttpResponse, encoded: Encoded) -> ChatResponse:
+        if objects_of(response.body) is None:
+            msg = "the answer is no JSON object"
+            raise ProtocolError(msg, status=response.status)
+        decoder, collector = self.stream_decoder(encoded), ResponseCollector()
+        collector.add(ResponseStart(origin=encoded.origin))
+        collector.add_all(decoder.feed(Frame(response.body)))
+        collector.add_all(decoder.finish())
+        return collector.response()
 
     def decode_error(self, response: HttpResponse) -> ModelError:
         return error_from_response(response)
@@ -185,7 +214,7 @@ def usage_of(body: Mapping[str, Any]) -> TokenUsage:
     """
     Read what a call cost. The counts are there once the answer is done; one that is 0 is left out by the server.
     """
-    if not body.get("done"):
+    if not body.get("done") and not body.get("done_reason"):
         return TokenUsage()
     return TokenUsage(_count(body.get("prompt_eval_count")), _count(body.get("eval_count")))
 
@@ -212,7 +241,7 @@ _TIMES = (("created_at",),)
 class OllamaStreamDecoder:
     """Reads one stream. The line with `"done": true` is the end mark; calls come whole, before it."""
 
-    THINKING, TEXT, CALLS = 0, 1, 2
+    THINKING, TEXT, IMAGES, CALLS = 0, 1, 2, 1_000_000
 
     def __init__(self, names: NameMap, codec: OllamaCodec) -> None:
         self.ended = False
@@ -224,19 +253,51 @@ class OllamaStreamDecoder:
         self._ids: set[str] = set()
         self._said = False
         self._started = False
+        self._images = 0
+        self._logprobs: list[Any] = []
+        self._halves = (HalfJoiner(), HalfJoiner())
+        self._failure: ModelError | None = None
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         events = self.runs.read(frame)
         return self._feed_any(frame) if events is None else events
 
     def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
-        body = _object(frame.data)
+        if self._failure is not None:
+            raise self._failure
+        events: list[StreamEvent] = []
+        body = wire_json.decode_object(frame.data)
         if body is None:
+            self._feed_several(frame.data, events)
+            return events
+        self._read_line(body, events)
+        if len(events) == 1 and isinstance(event := events[0], (TextDelta, ThinkingDelta)) and self._is_repeatable:
+            self.runs.learn(frame, body, _TEXTS, event, ignored=_TIMES)
+        return events
+
+    @property
+    def _is_repeatable(self) -> bool:
+        return not (self.ended or self._logprobs or any(each.half for each in self._halves))
+
+    def _feed_several(self, data: bytes, events: list[StreamEvent]) -> None:
+        """Read a line that holds several objects: the line ends between them were lost on the way."""
+        bodies = objects_of(data)
+        if not bodies:
             msg = "a line of the stream is no JSON object"
             raise ProtocolError(msg)
+        try:
+            for body in bodies:
+                if not self.ended:
+                    self._read_line(body, events)
+        except ModelError as error:
+            if not events:
+                raise
+            # What came before it on its line is handed out, and then it is raised.
+            self._failure = error
+
+    def _read_line(self, body: dict[str, Any], events: list[StreamEvent]) -> None:
         if body.get("error") is not None or _is_foreign(body):
             raise error_inside(body)
-        events: list[StreamEvent] = []
         if not self._started:
             self._started = True
             self._seed = str(body.get("created_at", ""))
@@ -244,19 +305,21 @@ class OllamaStreamDecoder:
         message = body.get("message")
         if isinstance(message, Mapping):
             self._read(message, events)
+        if isinstance(logprobs := body.get("logprobs"), list):
+            self._logprobs += logprobs
         if body.get("done"):
             self._end(body, events)
-        elif len(events) == 1 and isinstance(event := events[0], (TextDelta, ThinkingDelta)):
-            self.runs.learn(frame, body, _TEXTS, event, ignored=_TIMES)
-        return events
 
     def _read(self, message: Mapping[str, Any], events: list[StreamEvent]) -> None:
         thinking, content = message.get("thinking"), message.get("content")
-        if thinking and isinstance(thinking, str):
+        if thinking and isinstance(thinking, str) and (thinking := self._halves[0].add(thinking)):
             events.append(ThinkingDelta(thinking, self.THINKING))
-        if content and isinstance(content, str):
+        if (content := text_of(content)) and (content := self._halves[1].add(content)):
             self._said = True
             events.append(TextDelta(content, self.TEXT))
+        for image in images_in(message):
+            events.append(PartEnd(image, self.IMAGES + self._images))
+            self._images += 1
         for call in calls_in(message):
             # Older servers give every call of a stream the same index or none: each is a call of its own.
             made = decode_call(call, self._calls, seed=self._seed, cut=False, names=self._names, taken=self._ids)
@@ -270,18 +333,25 @@ class OllamaStreamDecoder:
 
     def _end(self, body: Mapping[str, Any], events: list[StreamEvent]) -> None:
         self.ended = True
-        if not self._said and not self._calls:
-            from polywire.contents import TextContent
-            from polywire.events import PartEnd
-
+        if left := self._halves[0].finish():
+            events.append(ThinkingDelta(left, self.THINKING))
+        if left := self._halves[1].finish():
+            self._said = True
+            events.append(TextDelta(left, self.TEXT))
+        if not self._said and not self._calls and not self._images:
             events.append(PartEnd(TextContent(""), self.TEXT))
         if usage := usage_of(body):
             events.append(UsageUpdate(usage))
         reason = finish_reason(body.get("done_reason"))
         settled = settle_finish_reason(reason, has_calls=bool(self._calls)) if reason else FinishReason.ERROR
-        events.append(ResponseEnd(settled, start_metadata(body) | end_metadata(body)))
+        metadata = start_metadata(body) | end_metadata(body)
+        if self._logprobs:
+            metadata["logprobs"] = self._logprobs
+        events.append(ResponseEnd(settled, metadata))
 
     def finish(self) -> Sequence[StreamEvent]:
+        if self._failure is not None:
+            raise self._failure
         if self.ended:
             return ()
         if not self._started:

@@ -108,12 +108,16 @@ def _encode_answer(message: AiMessage, where: str, notices: list[Notice]) -> dic
     for part in message.parts:
         if isinstance(part, ToolCall):
             # Arguments are an object here; a text would be refused with 400.
-            arguments = wire_json.decode_object(part.arguments)
+            arguments = wire_json.decode_arguments(part.arguments)
             function = {
                 "name": part.name,
                 "arguments": {"INVALID_JSON": part.arguments} if arguments is None else arguments,
             }
             calls.append({"id": part.id, "function": {"index": len(calls), **function}})
+        elif isinstance(part, ImageContent) and part.data is not None:
+            encoded.setdefault("images", []).append(part.base64)
+        elif isinstance(part, OpaqueContent) and part.wire == WIRE and "images" in part.data:
+            encoded.setdefault("images", []).extend(part.data["images"])
         elif not isinstance(part, (TextContent, ThinkingContent)):
             notices.append(Notice("dropped", where, f"an answer's {part.kind} has no place on this wire"))
     if calls:
@@ -130,21 +134,44 @@ def decode_message_parts(
     `taken`: the ids given so far; an id that comes again is replaced. In a history ids stay as they are: results name them.
     """
     parts: list[AiPart] = []
-    thinking, content = message.get("thinking"), message.get("content")
+    thinking, content = message.get("thinking"), text_of(message.get("content"))
     if thinking and isinstance(thinking, str):
         parts.append(ThinkingContent(thinking))
-    calls = calls_in(message)
-    content = content if isinstance(content, str) else ""
-    if content or not calls:
+    calls, images = calls_in(message), images_in(message)
+    if content or not (calls or images):
         parts.append(TextContent(content))
+    parts += images
     for index, call in enumerate(calls):
         parts.append(decode_call(call, index, seed=seed, cut=cut, names=names, taken=taken))
     return parts
 
 
+def text_of(content: Any) -> str:
+    """The text of a message: a string on this wire, but some servers write a list of parts, as others do."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, (list, tuple)) else ()
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def images_in(message: Mapping[str, Any]) -> list[ImageContent | OpaqueContent]:
+    """Return the pictures of a message of the model's; one that cannot be read is kept as it came."""
+    images = message.get("images")
+    found: list[ImageContent | OpaqueContent] = []
+    for image in images if isinstance(images, (list, tuple)) else ():
+        try:
+            found.append(ImageContent.from_base64(image))
+        except (ValueError, TypeError, AttributeError):
+            found.append(OpaqueContent(WIRE, {"images": [image]}))
+    return found
+
+
 def calls_in(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the calls of a message, each an object."""
+    """Return the calls of a message, each an object; one alone may stand without a list."""
     calls = message.get("tool_calls")
+    if isinstance(calls, Mapping):
+        return [calls]
     return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, (list, tuple)) else []
 
 
@@ -153,7 +180,8 @@ def decode_call(
 ) -> ToolCall:
     """Read one call; older servers send neither ids nor indexes. `taken`: the ids of the answer's calls before it."""
     function, call_id = call.get("function"), call.get("id")
-    function = function if isinstance(function, Mapping) else {}
+    # Without a function of its own a call is flat.
+    function = function if isinstance(function, Mapping) else call
     if not isinstance(call_id, str) or (taken is not None and call_id in taken):
         call_id = None
     made = make_call(

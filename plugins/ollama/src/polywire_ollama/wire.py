@@ -7,7 +7,7 @@ from typing import Any
 
 from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, Translated
-from polywire.contents import Content, ImageContent, TextContent
+from polywire.contents import Content, ImageContent, OpaqueContent, TextContent
 from polywire.errors import ModelError, ProtocolError
 from polywire.events import (
     NoticeAdded,
@@ -22,18 +22,27 @@ from polywire.events import (
 )
 from polywire.framing.ndjson import NdjsonFraming
 from polywire.messages import AiMessage, Message, Origin, SystemMessage, ToolResultMessage, UserMessage
-from polywire.requests import ChatRequest, ChatRequestParameters, Reasoning, ResponseFormat, ToolSpecification
+from polywire.requests import (
+    ChatRequest,
+    ChatRequestParameters,
+    OpaqueTool,
+    Reasoning,
+    ResponseFormat,
+    ToolSpecification,
+)
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.translation.envelope import read_error_envelope
 from polywire.translation.names import NameMap
+from polywire.translation.parameters import asked_to_stream
 from polywire.translation.prepare import prepare_messages
 from polywire_ollama.codec import _OPTIONS, OllamaCodec, OllamaStreamDecoder, decode_answer
-from polywire_ollama.messages import WIRE, decode_message_parts, encode_messages
+from polywire_ollama.messages import WIRE, decode_message_parts, encode_messages, text_of
 from polywire_ollama.profiles import PROFILES
 
 __all__ = ["OllamaStreamEncoder", "OllamaWire"]
 
 _REQUEST_FIELDS = {"model", "messages", "stream", "options", "tools", "format", "think"}
+_UNSET_BELOW_ZERO = frozenset({"num_predict", "seed"})
 _DONE_REASONS = {FinishReason.LENGTH: "length"}
 _HAS_WORD = frozenset({FinishReason.STOP, FinishReason.LENGTH, FinishReason.TOOL_CALLS})
 
@@ -58,13 +67,20 @@ class OllamaWire:
         messages = self.decode_messages(payload.get("messages") or ())
         notices = list(messages.notices)
         options = dict(payload.get("options") or {})
-        typed = {ours: options.pop(theirs) for ours, theirs in _OPTIONS.items() if theirs in options}
+        # A number below nothing means that there is no limit, and no seed: what is so where nothing is said.
+        typed = {
+            ours: options.pop(theirs)
+            for ours, theirs in _OPTIONS.items()
+            if theirs in options and not (theirs in _UNSET_BELOW_ZERO and _is_below_zero(options[theirs]))
+        }
         kept = {key: value for key, value in payload.items() if key not in _REQUEST_FIELDS}
+        if isinstance(payload.get("stream"), bool):
+            kept["stream"] = payload["stream"]
         if options:
             kept["options"] = options
         parameters = ChatRequestParameters(
             model=payload.get("model"),
-            tools=tuple(_tool(tool) for tool in payload.get("tools") or ()) or None,
+            tools=tuple(_tool(tool, index) for index, tool in enumerate(payload.get("tools") or ())) or None,
             response_format=_format(payload.get("format")),
             reasoning=_reasoning(payload.get("think")),
             extras={WIRE: kept} if kept else {},
@@ -73,7 +89,9 @@ class OllamaWire:
         return Translated(ChatRequest(messages.value, parameters), tuple(notices))
 
     def encode_request(self, request: ChatRequest) -> Translated[dict[str, Any]]:
-        body, notices, _ = self._codec.encode_body(request, stream=False)
+        # Left out, it would be a stream.
+        stream = bool(asked_to_stream(request.parameters))
+        body, notices, _ = self._codec.encode_body(request, stream=stream)
         return Translated(body, tuple(notices))
 
     def decode_messages(self, payload: Sequence[Mapping[str, Any]]) -> Translated[tuple[Message, ...]]:
@@ -91,7 +109,7 @@ class OllamaWire:
             elif role == "tool":
                 messages.append(_result(item, waiting, where))
             elif role in {"user", "system"}:
-                contents = _contents(item)
+                contents = _contents(item, where)
                 if not contents:
                     notices.append(Notice("dropped", where, "a message without content is left out"))
                 else:
@@ -131,9 +149,24 @@ class OllamaWire:
         return OllamaStreamEncoder()
 
 
-def _contents(item: Mapping[str, Any]) -> list[Content]:
-    contents: list[Content] = [TextContent(item["content"])] if item.get("content") else []
-    contents += [ImageContent.from_base64(image) for image in item.get("images") or ()]
+def _is_below_zero(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value < 0
+
+
+def _contents(item: Mapping[str, Any], where: str) -> list[Content]:
+    given = item.get("content")
+    if given is not None and not isinstance(given, (str, list, tuple)):
+        msg = f"{where}.content must be text, not {type(given).__name__}"
+        raise ProtocolError(msg)
+    contents: list[Content] = [TextContent(text)] if (text := text_of(given)) else []
+    for index, image in enumerate(item.get("images") or ()):
+        try:
+            # Clients take a data URL for base64 now and then.
+            is_url = isinstance(image, str) and image[:5].lower() == "data:"
+            contents.append(ImageContent(url=image) if is_url else ImageContent.from_base64(image))
+        except (ValueError, TypeError, AttributeError) as error:
+            msg = f"{where}.images[{index}] is no picture in base64: {error}"
+            raise ProtocolError(msg) from None
     return contents
 
 
@@ -148,21 +181,30 @@ def _result(item: Mapping[str, Any], waiting: list[tuple[str, str]], where: str)
         call_id = named[0][0]
     name = name or dict(waiting).get(call_id)
     waiting[:] = [each for each in waiting if each[0] != call_id]
-    text = item.get("content") or ""
-    failed = read_error_envelope(text)
+    contents = _contents(item, where)
+    failed = read_error_envelope(text_of(item.get("content")))
     if failed is None:
-        return ToolResultMessage(call_id, name, text)
-    return ToolResultMessage(call_id, name, failed[0], True, failed[1])
+        return ToolResultMessage(call_id, name, contents or "")
+    images = [content for content in contents if not isinstance(content, TextContent)]
+    return ToolResultMessage(call_id, name, [TextContent(failed[0]), *images], True, failed[1])
 
 
-def _tool(tool: Mapping[str, Any]) -> ToolSpecification:
-    function = tool.get("function") or {}
-    return ToolSpecification(function.get("name", ""), function.get("description"), function.get("parameters") or {})
+def _tool(tool: Any, index: int) -> ToolSpecification | OpaqueTool:
+    if not isinstance(tool, Mapping):
+        msg = f"tools[{index}] must be an object, not {type(tool).__name__}"
+        raise ProtocolError(msg)
+    function = tool.get("function")
+    if not isinstance(function, Mapping) or not function.get("name"):
+        return OpaqueTool(WIRE, tool)
+    return ToolSpecification(function["name"], function.get("description"), function.get("parameters") or {})
 
 
 def _format(value: Any) -> ResponseFormat | None:
     if not value:
         return None
+    if value != "json" and not isinstance(value, Mapping):
+        msg = f"format must be 'json' or a JSON Schema, not {value!r}"
+        raise ProtocolError(msg)
     return ResponseFormat("json") if value == "json" else ResponseFormat("json_schema", value)
 
 
@@ -217,6 +259,9 @@ class OllamaStreamEncoder:
                 message["tool_calls"][0]["function"]["index"] = self._calls
                 self._calls += 1
                 return self._line(message)
+            case PartEnd() if isinstance(event.content, (ImageContent, OpaqueContent)):
+                [message] = encode_messages([AiMessage(event.content)], PROFILES.base, self.notices)
+                return self._line(message) if "images" in message else b""
             case PartEnd() if not isinstance(event.content, TextContent) and event.content.kind != "thinking":
                 self.notices.append(Notice("dropped", "stream", f"a {event.content.kind} has no place on this wire"))
             case UsageUpdate():
