@@ -11,6 +11,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
+import msgspec
+
 from polywire import wire_json
 from polywire.codec import StreamDecoder, StreamEncoder, Translated, Wire
 from polywire.errors import ModelError, PolywireError, ProtocolError, did_you_mean
@@ -93,7 +95,7 @@ def _converted(
             read = _read(reader.decode_messages, value, reader, chosen)
             checked = check_history(read.value, history)
             written = writer.encode_messages(checked.messages)
-            return Conversion(written.value, (*read.notices, *checked.notices, *written.notices))
+            return Conversion(_plain(written.value), (*read.notices, *checked.notices, *written.notices))
         case "request":
             request = _read(reader.decode_request, value, reader, chosen)
             checked = check_history(request.value.messages, history)
@@ -103,11 +105,25 @@ def _converted(
                 else request.value.with_messages(checked.messages)
             )
             body = writer.encode_request(ready)
-            return Conversion(body.value, (*request.notices, *checked.notices, *body.notices))
+            return Conversion(_plain(body.value), (*request.notices, *checked.notices, *body.notices))
         case "response":
             response = _read(reader.decode_response, value, reader, chosen)
             answer = writer.encode_response(response.value)
-            return Conversion(answer.value, (*response.notices, *response.value.notices, *answer.notices))
+            return Conversion(_plain(answer.value), (*response.notices, *response.value.notices, *answer.notices))
+
+
+def _plain(payload: Any) -> Any:
+    """Return a payload as plain dicts and lists, the caller's own: values hold read-only ones."""
+    try:
+        return msgspec.to_builtins(payload)
+    except (TypeError, ValueError, OverflowError, RecursionError):  # what JSON knows no name for stays for its writer
+        return _unfrozen(payload)
+
+
+def _unfrozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unfrozen(item) for key, item in value.items()}
+    return [_unfrozen(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 _CONVERSATION_KEYS = ("messages", "contents", "input")

@@ -156,6 +156,8 @@ def _generation(parameters: ChatRequestParameters, profile: Profile, notices: li
     generation: dict[str, Any] = {
         theirs: value for ours, theirs in _GENERATION.items() if (value := getattr(parameters, ours)) is not None
     }
+    if "stopSequences" in generation:
+        generation["stopSequences"] = list(generation["stopSequences"])
     wanted = parameters.response_format
     if wanted is not None and wanted.type != "text":
         generation["responseMimeType"] = "application/json"
