@@ -16,9 +16,10 @@ from polywire.codec import Frame, Framing, StreamDecoder
 from polywire.events import StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from polywire.framing.templates import FrameTemplate, Path, learn_template, value_at
 
-__all__ = ["Run", "Runs", "connect"]
+__all__ = ["Delta", "Run", "Runs", "connect", "maker"]
 
 Delta: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta
+"""An event that adds to a text."""
 
 _MOST_BYTES = 8192
 """Of a longer frame the envelope is a small part, and not worth a template."""
@@ -121,10 +122,13 @@ class Runs:
             return
         self.template = learn_template(frame.data, payload, path, event=frame.event, numbers=numbers, ignored=ignored)
         self._fragments = fragments
-        self._make = make or _maker(type(event), event.part)
+        self._make = make or maker(event)
 
 
-def _maker(kind: type[Delta], part: int) -> Callable[[list[str]], list[StreamEvent]]:
+def maker(event: Delta) -> Callable[[list[str]], list[StreamEvent]]:
+    """Return what makes an event like this one of each text."""
+    kind, part = type(event), event.part
+
     def make(texts: list[str]) -> list[StreamEvent]:
         return [kind(text, part) for text in texts]
 

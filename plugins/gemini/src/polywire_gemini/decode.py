@@ -28,7 +28,7 @@ from polywire.events import (
     ToolCallStart,
     UsageUpdate,
 )
-from polywire.framing.runs import Runs
+from polywire.framing.runs import Runs, maker
 from polywire.http_errors import is_foreign_error
 from polywire.messages import Origin, ToolCall
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
@@ -140,9 +140,9 @@ class GeminiStreamDecoder:
         def make(texts: list[str], *columns: list[int]) -> list[StreamEvent]:
             # As `_read_body` does it.
             self._usage = usage | {name: column[-1] for name, column in zip(counts, columns, strict=True)}
-            return [kind(text, part) for text in texts]
+            return make_all(texts)
 
-        kind, part = type(event), event.part
+        make_all = maker(event)
         self.runs.learn(frame, body, _TEXT, event, numbers=[("usageMetadata", name) for name in counts], make=make)
 
     def _read_body(self, body: dict[str, Any], events: list[StreamEvent]) -> None:

@@ -20,7 +20,6 @@ from polywire.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallDelta,
-    UsageUpdate,
 )
 from polywire.media_types import from_base64, sniff_media_type
 from polywire.messages import Origin
@@ -32,9 +31,10 @@ from polywire_openai.errors import error_inside, find_error
 from polywire_openai.fields import WIRE, merged
 from polywire_openai.metadata import absorb_choice, absorb_top
 from polywire_openai.reading import Reading
+from polywire_openai.running_usage import RunningUsage
 from polywire_openai.thinking import ThinkingReader
 from polywire_openai.tool_fragments import ToolCallAssembler
-from polywire_openai.usage import decode_usage, find_usage, merge_usage, usage_details
+from polywire_openai.usage import find_usage
 
 __all__ = ["AnswerReader"]
 
@@ -58,15 +58,16 @@ class AnswerReader:
     Reads one answer.
 
     Attributes:
-        repeatable: whether the last piece, said again with another text, would add just that text.
+        repeatable: whether the last piece, said again with another text, would add just that text, and other counts.
         seen: whether there was any piece.
+        usage: what the answer has cost so far.
     """
 
     def __init__(self, reading: Reading, origin: Origin | None = None) -> None:
         self._reading = reading
         self._origin = origin
         self._metadata: dict[str, Any] = {}
-        self._usage: dict[str, Any] = {}
+        self.usage = RunningUsage()
         self._choice_index: Any = None
         self._raw_finish: str | None = None
         self._thinking = ThinkingReader()
@@ -112,17 +113,15 @@ class AnswerReader:
         self.repeatable = True
         absorb_top(self._metadata, payload)
         choice = self._choice(payload.get("choices"), events)
+        self.usage.add(find_usage(payload, choice))
+        self.repeatable = self.repeatable and self.usage.repeatable
         if not self.seen:
             self.seen = True
             self._calls.seed = str(self._metadata.get("id") or "")
             events.append(ResponseStart(dict(self._metadata), self._origin_here()))
-        usage = find_usage(payload, choice)
-        if usage is not None:
-            self.repeatable = False
-            self._usage = merge_usage(self._usage, usage)
-            events.append(UsageUpdate(decode_usage(self._usage)))
         if choice is not None:
             self._read_choice(choice, whole, events)
+        self.usage.tell(events)
         return events
 
     def _origin_here(self) -> Origin:
@@ -295,8 +294,9 @@ class AnswerReader:
             events.append(PartEnd(self._audio_content(), AUDIO))
         if self._raw_finish is not None:
             metadata["raw_finish_reason"] = self._raw_finish
-        if details := usage_details(self._usage):
+        if details := self.usage.details():
             metadata["usage_details"] = details
+        events += self.usage.held_back()
         events.append(ResponseEnd(settle_finish_reason(reason, has_calls=bool(self._calls)), metadata))
         return events
 

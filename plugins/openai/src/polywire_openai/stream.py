@@ -9,12 +9,13 @@ are, are read by a template (`polywire.framing.runs`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from polywire import wire_json
 from polywire.codec import Frame
 from polywire.errors import EmptyResponse, ProtocolError, StreamInterrupted
 from polywire.events import NoticeAdded, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
-from polywire.framing.runs import Runs
+from polywire.framing.runs import Delta, Runs, maker
 from polywire.messages import Origin
 from polywire.responses import Notice
 from polywire_openai.answer import AnswerReader
@@ -92,9 +93,27 @@ class OpenAIStreamDecoder:
         if len(events) == 1 and self._answer.repeatable:
             event = events[0]
             if isinstance(event, (TextDelta, ThinkingDelta, ToolCallDelta)):
-                fragments = self._answer.fragments_of(event)
-                self.runs.learn(frame, payload, _TEXTS[type(event)], event, fragments, ignored=_PADDING)
+                self._learn(frame, payload, event)
         return events
+
+    def _learn(self, frame: Frame, payload: dict[str, Any], event: Delta) -> None:
+        fragments, usage = self._answer.fragments_of(event), self._answer.usage
+        numbers = [("usage", *path) for path in usage.growing]
+        make = None
+        if numbers:
+            take, make_all = usage.grown(), maker(event)
+
+            def make(texts: list[str], *columns: list[int]) -> list[StreamEvent]:
+                take(columns)
+                return make_all(texts)
+
+        self.runs.learn(
+            frame, payload, _TEXTS[type(event)], event, fragments, numbers=numbers, ignored=_PADDING, make=make
+        )
+
+    def held_back(self) -> Sequence[StreamEvent]:
+        """Return what the answer has cost so far, if that has not been told."""
+        return self._answer.usage.held_back()
 
     def finish(self) -> Sequence[StreamEvent]:
         """

@@ -15,7 +15,7 @@ from polywire.responses import NO_USAGE, Notice, TokenUsage
 from polywire.translation.counts import count_of
 from polywire_openai.fields import merged
 
-__all__ = ["decode_usage", "encode_usage", "find_usage", "merge_usage", "usage_details"]
+__all__ = ["decode_usage", "encode_usage", "find_usage", "has_input_count", "merge_usage", "usage_details"]
 
 _INPUT = ("prompt_tokens", "input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens")
@@ -44,6 +44,11 @@ def find_usage(payload: Mapping[str, Any], choice: Mapping[str, Any] | None) -> 
     if not isinstance(found, Mapping) or all(value is None for value in found.values()):
         return None
     return found
+
+
+def has_input_count(usage: Mapping[str, Any]) -> bool:
+    """Whether a usage object tells of tokens that were read."""
+    return any(usage.get(name) for name in _INPUT)
 
 
 def merge_usage(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
