@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import sys
 from polywire import LlmFactory
@@ -12,16 +14,42 @@ settings = {
     "providers": {"openai": {"api_key": "k", "base_url": "http://127.0.0.1:9/v1"}},
     "models": {"a": {"provider": "openai", "model": "m"}},
 }
+CHANGE
 with LlmFactory.from_config(settings, environ={}) as factory:
     factory.chat_model()
     print(*sys.modules)
 """
+UNNEEDED = {"asyncio", "aiohttp", "tomllib", "difflib", "html", "rich", "typer", "tenacity", "redis", "pyrate_limiter"}
+UNNEEDED |= {"polywire_openai.responses", "polywire_anthropic", "polywire.tools", "polywire.markup.parser"}
+VALIDATION = {"pydantic", "pydantic_core", "pydantic_settings", "polywire.config.schema", "polywire_openai.settings"}
+
+
+def loaded(change: str = "") -> set[str]:
+    program = PROGRAM.replace("CHANGE", change)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 def test_a_sync_model_is_made_without_what_it_does_not_need() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
+    modules = loaded()
 
-    assert {"pydantic", "polywire_openai.codec"} <= loaded
-    unneeded = {"asyncio", "aiohttp", "pydantic_settings", "tomllib", "difflib", "html", "rich", "typer", "tenacity"}
-    assert loaded & (unneeded | {"redis", "pyrate_limiter", "polywire_openai.responses", "polywire_anthropic"}) == set()
+    assert "polywire_openai.codec" in modules
+    assert modules & (UNNEEDED | VALIDATION) == set()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "settings['models']['a'] |= {'temperature': 0.2, 'max_tokens': 99, 'stop_sequences': ['x'], 'reasoning': 'low'}",
+        "settings['models']['a'] |= {'deadline': '30s', 'retry': {'attempts': 3, 'max_wait': '10s'}}",
+        "settings['providers']['openai'] |= {'headers': {'X-Team': 'a'}, 'timeouts': {'read': '1m'}, 'organization': 'o'}",
+        "settings['providers']['openai'] |= {'limits': {'concurrency': 4}}",
+        "settings['defaults'] = {'history': 'repair', 'retry': {'attempts': 2}}",
+    ],
+)
+def test_usual_settings_need_no_pydantic(change: str) -> None:
+    assert loaded(change) & VALIDATION == set()
+
+
+def test_a_table_that_is_not_plain_is_looked_at_by_its_model() -> None:
+    assert {"pydantic", "polywire.config.schema"} <= loaded("settings['models']['a']['temperature'] = '0.2'")

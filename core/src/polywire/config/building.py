@@ -6,21 +6,23 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from polywire.config.checks import missing_model, split_name
 from polywire.config.connections import CheckedTable, Connection, check_table, missing_lines, typed_or_raise
+from polywire.config.plain import PlainModelSettings
 from polywire.config.policies import make_limits
-from polywire.config.problems import problems_of, raise_problems
+from polywire.config.problems import raise_problems
 from polywire.config.references import Expansion, Path, expand
 from polywire.config.rules import Rules
-from polywire.config.schema import ModelSettings
 from polywire.errors import PluginError, SettingsError, UnknownProvider, did_you_mean
 from polywire.plugins.context import BuildContext, make_transport
+from polywire.plugins.plain import read_plain
 from polywire.requests import ChatRequestParameters
 
 if TYPE_CHECKING:
-    from polywire.config.settings import Reading, Settings
+    from polywire.config.plain import PlainSettings
+    from polywire.config.reading import Reading
+    from polywire.config.schema import ModelSettings
+    from polywire.config.settings import Settings
     from polywire.plugins.connections import ProviderSettings
     from polywire.plugins.provider import Provider
     from polywire.plugins.registry import Registry
@@ -59,13 +61,13 @@ class ModelBuilder:
         clock: Callable[[], float],
         transport: HttpTransport | Callable[[str, ProviderSettings], HttpTransport] | None,
     ) -> None:
-        assert reading.settings is not None
-        self.settings: Settings = reading.settings
+        assert reading.tables is not None
+        self.tables: Settings | PlainSettings = reading.tables
         self.registry = registry
         self.runtime = runtime
         self.connections: dict[str, Connection] = {}
         self._reading = reading
-        self._tables = tables
+        self._checked = tables
         self._clock = clock
         self._transport = transport
 
@@ -83,13 +85,13 @@ class ModelBuilder:
         if build is None:
             msg = f"the provider {connection.plugin!r} offers no {kind} models"
             raise SettingsError(msg)
-        rules = Rules.of(table, connection.settings, self.settings.defaults)
+        rules = Rules.of(table, connection.table, self.tables.defaults)
         context = BuildContext(
             connection.name,
-            connection.settings,
+            connection.table,
             plugin=connection.plugin,
             defaults=defaults,
-            profile=_profile(connection.settings.profile, {} if table is None else table.profile),
+            profile=_profile(connection.table.profile, {} if table is None else table.profile),
             transport=connection.transport,
             timeouts=rules.timeouts,
             history=rules.history,
@@ -107,7 +109,11 @@ class ModelBuilder:
         raise SettingsError(self._placed(str(refused), name, connection)) from refused.__cause__
 
     def _require_model(
-        self, name: str, table: ModelSettings | None, provider: Provider, defaults: ChatRequestParameters
+        self,
+        name: str,
+        table: ModelSettings | PlainModelSettings | None,
+        provider: Provider,
+        defaults: ChatRequestParameters,
     ) -> None:
         if table is not None and provider.requires_model and defaults.model is None:
             msg = f"{self._reading.places.where(('models', name, 'model'))}: {missing_model(provider)}"
@@ -115,6 +121,8 @@ class ModelBuilder:
 
     def _placed(self, message: str, name: str, connection: Connection) -> str:
         """Put the place before what a plugin says of its settings, where it names a key, or none."""
+        from polywire.config.schema import ModelSettings
+
         places = self._reading.places
         message = re.sub(r"^\[providers\.[^\]]+\]:?\s*", "", message)
         if message.startswith((places.label, "environment variable ", "the environment variable ")):
@@ -123,24 +131,24 @@ class ModelBuilder:
         certificates = re.match(r"the certificates? of the setting '(verify|cert)'", message)
         if certificates is not None:
             path = ("providers", connection.name, certificates[1])
-            value = getattr(connection.settings, certificates[1])
+            value = getattr(connection.table, certificates[1])
             files = ", ".join(repr(each) for each in ((value,) if isinstance(value, str) else value or ())[:2])
             return f"{places.where(path)}: {message}" + (f" ({files})" if isinstance(value, (str, tuple)) else "")
         named = re.match(r"(?:the setting ')?(\w+)'?(?::\s*|\s+(?=\S))", message)
         key = named[1] if named is not None else ""
-        if key in type(connection.settings).model_fields:
+        if key in connection.provider.settings.model_fields:
             path = ("providers", connection.name, key)
-        elif name in self.settings.models and key in ModelSettings.model_fields:
+        elif name in self.tables.models and key in ModelSettings.model_fields:
             path = ("models", name, key)
         else:
-            path, key = (("models", name) if name in self.settings.models else ("providers", connection.name)), ""
+            path, key = (("models", name) if name in self.tables.models else ("providers", connection.name)), ""
         if key and named is not None and message.startswith(key):
             message = message[named.end() :]
         return f"{places.where(path)}: {message}"
 
-    def resolve(self, name: str) -> tuple[ModelSettings | None, str, ChatRequestParameters]:
+    def resolve(self, name: str) -> tuple[ModelSettings | PlainModelSettings | None, str, ChatRequestParameters]:
         """Return a model's table, its connection's name and its parameters."""
-        if name in self.settings.models:
+        if name in self.tables.models:
             table = self._model_table(name)
             if not table.provider:
                 msg = f"{self._reading.places.where(('models', name, 'provider'))}: is missing"
@@ -148,17 +156,17 @@ class ModelBuilder:
             return table, table.provider, table.parameters()
         provider, model = split_name(name)
         if ":" in name and provider:
-            if provider not in self.settings.providers and provider not in self.registry:
+            if provider not in self.tables.providers and provider not in self.registry:
                 raise UnknownProvider(self._unknown_provider(provider))
             if not model:
                 msg = f"{name!r} names no model{self._written_as(provider)}. {self._known()}"
                 raise SettingsError(msg)
             return None, provider, ChatRequestParameters(model=model)
-        if name in self.registry or name in self.settings.providers:
+        if name in self.registry or name in self.tables.providers:
             msg = f"{name!r} is a provider, not a model{self._written_as(name)}. {self._known()}"
             raise UnknownProvider(msg)
         what = f"there is no model {name!r}" if name.strip(" :") else f"{name!r} names neither provider nor model"
-        near = did_you_mean(name, self.settings.models) if name.strip(" :") else ""
+        near = did_you_mean(name, self.tables.models) if name.strip(" :") else ""
         hint = near if near.startswith("; did you mean") else "."
         msg = f"{what}{hint} {self._known()}"
         raise UnknownProvider(msg)
@@ -180,32 +188,35 @@ class ModelBuilder:
             if len(providers) <= _FEW_PROVIDERS
             else f"`polywire providers` shows the {len(providers)} providers"
         )
-        if not self.settings.models and self.settings.looked_for:
-            return f"{self.settings.looked_for} Without a table: provider:model. {listed}"
-        models = ", ".join(self.settings.models) or "none"
-        return f"Models in {self.settings.label}: {models}; without a table: provider:model. {listed}"
+        if not self.tables.models and self._reading.looked_for:
+            return f"{self._reading.looked_for} Without a table: provider:model. {listed}"
+        models = ", ".join(self.tables.models) or "none"
+        return f"Models in {self._reading.places.label}: {models}; without a table: provider:model. {listed}"
 
     def _unknown_provider(self, provider: str) -> str:
-        tables = [each for each in self.settings.providers if each not in self.registry]
+        tables = [each for each in self.tables.providers if each not in self.registry]
         return self.registry.unknown(provider, also=tables)
 
-    def _model_table(self, name: str) -> ModelSettings:
+    def _model_table(self, name: str) -> ModelSettings | PlainModelSettings:
         """Return a model's table; where a variable was missing, look for it once more."""
         base: Path = ("models", name)
         missing = self._reading.expansion.missing_under(base) | self._reading.expansion.missing_under(("defaults",))
         if not missing:
-            return self.settings.models[name]
+            return self.tables.models[name]
         expansion = Expansion()
         table = expand(self._reading.raw["models"][name], self._reading.environ, expansion, base)
         expand(self._reading.raw.get("defaults", {}), self._reading.environ, expansion, ("defaults",))
         raise_problems(missing_lines(expansion.missing, self._reading.environ, self._reading.places))
-        error: ValidationError | None = None
-        try:
-            return ModelSettings.model_validate(table)
-        except ValidationError as found:
-            error = found
-        raise_problems(line for _, line in problems_of(error, ModelSettings, table, self._reading.places, base))
-        raise AssertionError
+        plain = read_plain(PlainModelSettings, table)
+        if plain is not None:
+            return plain
+        from polywire.config.mistakes import checked
+        from polywire.config.schema import ModelSettings
+
+        model, problems = checked(ModelSettings, table, self._reading.places, base)
+        raise_problems(line for _, line in problems)
+        assert model is not None
+        return model
 
     def connection(self, name: str) -> Connection:
         connection = self.connections.get(name)
@@ -214,23 +225,23 @@ class ModelBuilder:
         reading = self._reading
         raw = reading.raw.get("providers", {}).get(name, {})
         plugin = str(raw.get("plugin", name))
-        if name not in self.settings.providers and name not in self.registry:
+        if name not in self.tables.providers and name not in self.registry:
             raise UnknownProvider(self._unknown_provider(name))
         provider = self.registry.provider(plugin)
-        checked = self._tables.get(name)
+        checked = self._checked.get(name)
         if checked is None or checked.missing:
             checked = check_table(name, provider, raw, reading.environ, reading.places)
-        settings = typed_or_raise(checked, reading.environ, reading.places)
-        if checked.settings is not None and settings.api_key is None and provider.variables.get("api_key"):
+        table = typed_or_raise(checked, reading.environ, reading.places)
+        if table.api_key is None and provider.variables.get("api_key"):
             # The usual variable may have been set since.
             checked = check_table(name, provider, raw, reading.environ, reading.places)
-            settings = typed_or_raise(checked, reading.environ, reading.places)
-        limits = settings.limits or self.settings.defaults.limits
+            table = typed_or_raise(checked, reading.environ, reading.places)
+        limits = table.limits or self.tables.defaults.limits
         connection = Connection(
             name,
             plugin,
             provider,
-            settings,
+            table,
             withheld=checked.withheld,
             make_transport=self._make_transport,
             make_limits=lambda each: make_limits(limits, name=each, clock=self.runtime.now),
@@ -238,13 +249,13 @@ class ModelBuilder:
         self.connections[name] = connection
         return connection
 
-    def _make_transport(self, name: str, settings: ProviderSettings) -> HttpTransport:
+    def _make_transport(self, connection: Connection) -> HttpTransport:
         given: Any = self._transport
         if given is None:
-            return make_transport(settings)
+            return make_transport(connection.table)
         if hasattr(given, "send"):
             return _Borrowed(given)
-        made: HttpTransport = given(name, settings)
+        made: HttpTransport = given(connection.name, connection.settings)
         return made
 
 

@@ -19,10 +19,9 @@ from polywire.config.policies import missing_extra
 from polywire.config.references import Path
 from polywire.config.secrets import reveal
 from polywire.errors import PluginError, UnknownProvider, did_you_mean
-from polywire.plugins.connections import LimitSettings
 
 if TYPE_CHECKING:
-    from polywire.config.settings import Reading
+    from polywire.config.reading import Reading
     from polywire.plugins.provider import Provider
     from polywire.plugins.registry import Registry
 
@@ -216,28 +215,26 @@ class Checks:
 
     def _check_limits(self) -> None:
         limits: list[tuple[Path, Any]] = [
-            (("providers", name, "limits"), checked.settings.limits)
+            (("providers", name, "limits"), checked.table.limits)
             for name, checked in self.tables.items()
-            if checked.settings is not None
+            if checked.table is not None
         ]
-        if self._reading.settings is not None:
-            limits.append((("defaults", "limits"), self._reading.settings.defaults.limits))
-            limits += [
-                (("models", name, "limits"), each.limits) for name, each in self._reading.settings.models.items()
-            ]
+        if self._reading.tables is not None:
+            limits.append((("defaults", "limits"), self._reading.tables.defaults.limits))
+            limits += [(("models", name, "limits"), each.limits) for name, each in self._reading.tables.models.items()]
         for path, each in limits:
-            missing = missing_extra(each) if isinstance(each, LimitSettings) else None
+            missing = None if each is None else missing_extra(each)
             if missing is not None:
                 self._tell(path, missing)
 
     def _check_extensions(self) -> None:
-        listed = self._reading.settings.extensions if self._reading.settings is not None else ()
+        listed = self._reading.tables.extensions if self._reading.tables is not None else ()
         for name in listed:
             unknown = unknown_extension(name)
             if unknown is not None:
                 self._tell(("extensions",), unknown)
-        if self._reading.settings is not None:
-            for name in self._reading.settings.extension_settings:
+        if self._reading.tables is not None:
+            for name in self._reading.tables.extension_settings:
                 if name not in listed:
                     self._tell(("extension_settings", name), f"is not listed in extensions{did_you_mean(name, listed)}")
 

@@ -6,14 +6,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from polywire.config.places import Places
-from polywire.config.problems import problems_of, raise_problems
+from polywire.config.problems import raise_problems
 from polywire.config.references import Expansion, Path, expand
-from polywire.config.secrets import may_be_secret, reveal
+from polywire.config.secrets import reveal
 from polywire.errors import SettingsError
 from polywire.plugins.addresses import host_of, is_loopback, is_own_address
+from polywire.plugins.plain import PlainProviderSettings, read_plain
 
 if TYPE_CHECKING:
     from polywire.plugins.connections import ProviderSettings
@@ -26,26 +25,27 @@ __all__ = ["CheckedTable", "Connection", "check_table", "missing_lines"]
 
 class CheckedTable:
     """
-    One provider's table after its plugin's model has looked at it.
+    One provider's table after it was looked at.
 
     Attributes:
-        settings: the typed table; `None` where a required key needs a variable that is not set.
+        table: the typed table, plain or as its plugin's model makes it; `None` where there are mistakes, or a required
+            key needs a variable that is not set.
         missing: the variables that are not set, by place. An error only for the one who uses the connection.
         problems: mistakes, with their places.
         withheld: secrets in usual variables that are not sent because the address is not the provider's own: what to
             say about them. An error only for the one who uses the connection.
     """
 
-    __slots__ = ("missing", "problems", "settings", "withheld")
+    __slots__ = ("missing", "problems", "table", "withheld")
 
     def __init__(
         self,
-        settings: ProviderSettings | None,
+        table: ProviderSettings | PlainProviderSettings | None,
         missing: dict[Path, str],
         problems: list[tuple[Path, str]],
         withheld: list[str],
     ) -> None:
-        self.settings = settings
+        self.table = table
         self.missing = missing
         self.problems = problems
         self.withheld = withheld
@@ -72,20 +72,15 @@ def check_table(
     problems: list[tuple[Path, str]] = [
         (path, f"{places.where(path)}: {message}") for path, message in expansion.malformed.items()
     ]
-    settings: Any = None
-    error: ValidationError | None = None
-    try:
-        settings = provider.settings.model_validate(reveal(table))
-    except ValidationError as found_error:
-        error = found_error
-    if error is not None:
+    plain = provider.plain_settings
+    typed: ProviderSettings | PlainProviderSettings | None = read_plain(plain, reveal(table)) if plain else None
+    if typed is None:
+        from polywire.config.mistakes import checked
+
+        typed, found = checked(provider.settings, table, places, base)
         left_out = [*expansion.missing, *expansion.malformed]
-        problems += [
-            (path, line)
-            for path, line in problems_of(error, provider.settings, table, places, base)
-            if not any(place[: len(path)] == path for place in left_out)
-        ]
-    return CheckedTable(settings, expansion.missing, problems, withheld)
+        problems += [(path, line) for path, line in found if not any(place[: len(path)] == path for place in left_out)]
+    return CheckedTable(typed, expansion.missing, problems, withheld)
 
 
 def _take_usual_variables(
@@ -114,10 +109,10 @@ def _take_usual_variables(
             continue
         address = reveal(table.get("base_url"))
         if (
-            _is_secret(provider.settings, key)
-            and isinstance(address, str)
+            isinstance(address, str)
             and address.strip()
             and not is_own_address(address, provider.own_addresses)
+            and _is_secret(provider.settings, key)
         ):
             if not named and not is_loopback(address):
                 withheld.append(
@@ -128,12 +123,16 @@ def _take_usual_variables(
             continue
         table[key] = environ[found].strip()
         places.variables.setdefault((*base, key), found)
+    if not withheld:
+        return []
     given = any(_is_secret(provider.settings, key) and not _is_blank(table.get(key)) for key in provider.variables)
     return [] if given else withheld
 
 
 def _is_secret(settings: type[ProviderSettings], key: str) -> bool:
     """Whether a setting is declared as a `SecretStr`."""
+    from polywire.config.secret_settings import may_be_secret
+
     field = settings.model_fields.get(key)
     return key == "api_key" or (field is not None and may_be_secret(field.annotation))
 
@@ -159,7 +158,7 @@ class Connection:
         name: its name in the settings, or the provider's.
         plugin: the name by which the plugin knows it.
         provider: what the plugin declares.
-        settings: its table.
+        table: its table, in its plain form where it has one.
         withheld: what to say about secrets that are not sent to this address.
     """
 
@@ -168,16 +167,16 @@ class Connection:
         name: str,
         plugin: str,
         provider: Provider,
-        settings: ProviderSettings,
+        table: ProviderSettings | PlainProviderSettings,
         *,
         withheld: Sequence[str] = (),
-        make_transport: Callable[[str, ProviderSettings], HttpTransport],
+        make_transport: Callable[[Connection], HttpTransport],
         make_limits: Callable[[str], LimitPolicy],
     ) -> None:
         self.name = name
         self.plugin = plugin
         self.provider = provider
-        self.settings = settings
+        self.table = table
         self.withheld = tuple(withheld)
         self._make_transport = make_transport
         self._make_limits = make_limits
@@ -188,11 +187,18 @@ class Connection:
     def __repr__(self) -> str:
         return f"Connection({self.name!r}, plugin={self.plugin!r})"
 
+    @property
+    def settings(self) -> ProviderSettings:
+        """The table as its plugin's model makes it."""
+        if isinstance(self.table, PlainProviderSettings):
+            self.table = self.provider.settings.model_validate(self.table.written())
+        return self.table
+
     def transport(self) -> HttpTransport:
         """Return the transport, made when first asked for."""
         with self._lock:
             if self._transport is None:
-                self._transport = self._make_transport(self.name, self.settings)
+                self._transport = self._make_transport(self)
             return self._transport
 
     def limits(self) -> LimitPolicy:
@@ -228,7 +234,7 @@ class Connection:
             SettingsError: there is none; the message names the usual variable.
         """
         raise_problems(self.withheld)
-        if self.settings.api_key or not self.provider.needs_key(self.settings):
+        if self.table.api_key or not self.provider.needs_key(self.table):
             return
         variables = self.provider.variables.get("api_key", ())
         states = " and ".join(f"{each} is {'blank' if each in environ else 'not set'}" for each in variables)
@@ -240,13 +246,15 @@ class Connection:
         raise SettingsError(msg)
 
 
-def typed_or_raise(checked: CheckedTable, environ: Mapping[str, str], places: Places) -> ProviderSettings:
+def typed_or_raise(
+    checked: CheckedTable, environ: Mapping[str, str], places: Places
+) -> ProviderSettings | PlainProviderSettings:
     """
-    Return a checked table's settings for use.
+    Return a checked table for use.
 
     Raises:
         InvalidSettings: there are mistakes, or a variable is not set.
     """
     raise_problems([line for _, line in checked.problems] + missing_lines(checked.missing, environ, places))
-    assert checked.settings is not None
-    return checked.settings
+    assert checked.table is not None
+    return checked.table

@@ -16,14 +16,15 @@ from polywire.config.connections import missing_lines
 from polywire.config.extensions import Extension, load_extension
 from polywire.config.policies import apply_policies, apply_task_policies, make_breaker, make_limits
 from polywire.config.problems import raise_problems
+from polywire.config.reading import Reading, read_settings
 from polywire.config.rules import Rules
-from polywire.config.settings import Reading, Settings, read_settings
 from polywire.errors import PolywireError, SettingsError
 from polywire.models import ChatModel, StreamingChatModel, require_streaming
 from polywire.plugins.registry import Registry, default_registry
 
 if TYPE_CHECKING:
     from polywire.config.connections import Connection
+    from polywire.config.settings import Settings
     from polywire.embeddings import EmbeddingModel
     from polywire.media_models import ImageModel, SpeechModel
     from polywire.plugins.connections import ProviderSettings
@@ -41,7 +42,6 @@ class LlmFactory:
     by all models of the connection and closed with the factory, which is a context manager, sync and async.
 
     Attributes:
-        settings: what the file says.
         registry: the providers.
     """
 
@@ -64,8 +64,8 @@ class LlmFactory:
         random: Callable[[], float] | None,
         transport: HttpTransport | Callable[[str, ProviderSettings], HttpTransport] | None,
     ) -> None:
-        assert reading.settings is not None
-        self.settings: Settings = reading.settings
+        assert reading.tables is not None
+        self._tables = reading.tables
         self.registry = registry
         self._reading = reading
         self._runtime = _runtime(clock, sleep, asleep, random)
@@ -145,12 +145,17 @@ class LlmFactory:
         return factory
 
     def __repr__(self) -> str:
-        return f"LlmFactory({self.settings.label!r}, models={list(self.models)})"
+        return f"LlmFactory({self._reading.places.label!r}, models={list(self.models)})"
+
+    @property
+    def settings(self) -> Settings:
+        """What the file says."""
+        return self._reading.settings
 
     @property
     def models(self) -> tuple[str, ...]:
         """The names of the models in the settings, in the file's order."""
-        return tuple(self.settings.models)
+        return tuple(self._tables.models)
 
     # Models
 
@@ -219,14 +224,14 @@ class LlmFactory:
             return found
 
     def _default_name(self, kind: str = "chat") -> str:
-        if kind == "chat" and self.settings.default_model is not None:
-            return self.settings.default_model
-        names = [name for name, each in self.settings.models.items() if each.kind == kind]
+        if kind == "chat" and self._tables.default_model is not None:
+            return self._tables.default_model
+        names = [name for name, each in self._tables.models.items() if each.kind == kind]
         if len(names) == 1:
             return names[0]
-        where = self.settings.label
+        where = self._reading.places.label
         if not names:
-            looked_for = self.settings.looked_for
+            looked_for = self._reading.looked_for
             msg = f"{looked_for} " if looked_for else f"{where} names no {kind} model. "
             msg += "Without a table, a model is asked for as provider:model"
             raise SettingsError(msg)
@@ -266,7 +271,7 @@ class LlmFactory:
         Where any of the connection's models waits as the server asks, all keep its pauses, or they would prolong them.
         """
         keeps_pauses = rules.retry is not None or any(
-            each.provider == connection.name and (each.retry or each.limits) for each in self.settings.models.values()
+            each.provider == connection.name and (each.retry or each.limits) for each in self._tables.models.values()
         )
         limits = [connection.limits()] if rules.connection_limits or keeps_pauses else []
         if rules.limits is not None:
@@ -291,7 +296,7 @@ class LlmFactory:
     def _breaker(self, name: str) -> CircuitBreaker | None:
         if name not in self._breakers:
             model, connection_name = self._builder.resolve(name)[:2]
-            rules = Rules.of(model, self._builder.connection(connection_name).settings, self.settings.defaults)
+            rules = Rules.of(model, self._builder.connection(connection_name).table, self._tables.defaults)
             made = make_breaker(rules, self._runtime.now)
             if made is None:
                 return None
@@ -301,7 +306,7 @@ class LlmFactory:
     # Extensions
 
     def _load_extensions(self) -> None:
-        for name in self.settings.extensions:
+        for name in self._tables.extensions:
             table = self._reading.merged.get("extension_settings", {}).get(name, {})
             missing = self._reading.expansion.missing_under(("extension_settings", name))
             raise_problems(missing_lines(missing, self._reading.environ, self._reading.places))

@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from polywire.config.problems import problems_of
-from polywire.config.schema import CHAT_PARAMETERS
+from polywire.config.plain import CHAT_PARAMETERS
 from polywire.config.secrets import reveal
-from polywire.plugins.connections import ProviderSettings
 
 if TYPE_CHECKING:
     from polywire.config.places import Places
@@ -27,10 +25,13 @@ _CHAT_ALONE = tuple(name for name in CHAT_PARAMETERS if name not in ("model", "c
 
 def misspelt_plugin(table: Mapping[str, Any]) -> str | None:
     """Return the key of a connection's table that was probably meant to be `plugin`."""
+    from difflib import get_close_matches  # for mistakes alone
+
+    from polywire.plugins.connections import ProviderSettings
+
     unknown = [str(key) for key in table if key not in ProviderSettings.model_fields]
     if "plugin" in table or not unknown:
         return None
-    from difflib import get_close_matches  # for mistakes alone
 
     return next(iter(get_close_matches("plugin", unknown, n=1, cutoff=0.7)), None)
 
@@ -43,7 +44,8 @@ def guessed_problems(table: Mapping[str, Any], places: Places, base: Path) -> li
     """
     from difflib import get_close_matches
 
-    from pydantic import ValidationError
+    from polywire.config.mistakes import checked
+    from polywire.plugins.connections import ProviderSettings
 
     known = {
         key: value
@@ -51,13 +53,7 @@ def guessed_problems(table: Mapping[str, Any], places: Places, base: Path) -> li
         if key in ProviderSettings.model_fields
         or get_close_matches(str(key), ProviderSettings.model_fields, cutoff=0.8)
     }
-    try:
-        ProviderSettings.model_validate(reveal(known))
-    except ValidationError as error:
-        found = error
-    else:
-        return []
-    return problems_of(found, ProviderSettings, known, places, base)
+    return checked(ProviderSettings, known, places, base)[1]
 
 
 def unwritten_references(value: Any, environ: Mapping[str, str], path: Path = ()) -> list[tuple[Path, str]]:

@@ -14,6 +14,7 @@ from polywire.models import ChatModel
 
 if TYPE_CHECKING:
     from polywire.plugins.connections import LimitSettings
+    from polywire.plugins.plain import PlainLimitSettings
     from polywire.policy import CircuitBreaker, LimitPolicy, Observer, Policy, PolicyModel, Runtime
     from polywire.policy.calls import Call
     from polywire.policy.plans import Plan, Proceed
@@ -147,7 +148,9 @@ def make_breaker(rules: Rules, clock: Callable[[], float]) -> CircuitBreaker | N
     return CircuitBreaker(clock=clock, **_renamed(keys, _BREAKER_KEYS))
 
 
-def make_limits(settings: LimitSettings | None, *, name: str, clock: Callable[[], float]) -> LimitPolicy:
+def make_limits(
+    settings: LimitSettings | PlainLimitSettings | None, *, name: str, clock: Callable[[], float]
+) -> LimitPolicy:
     """
     Make the limits of a connection or model. Without any set, it still keeps the pauses that the server asks for.
 
@@ -166,7 +169,7 @@ def make_limits(settings: LimitSettings | None, *, name: str, clock: Callable[[]
     return LimitPolicy(name=name, clock=clock, **_renamed(keys, _LIMIT_KEYS))
 
 
-def missing_extra(settings: LimitSettings) -> str | None:
+def missing_extra(settings: LimitSettings | PlainLimitSettings) -> str | None:
     """Say which extra these limits need and is not installed, with the command; `None` where all is there."""
     rates = settings.requests_per_minute is not None or settings.tokens_per_minute is not None
     if settings.store is not None and (find_spec("redis") is None or find_spec("pyrate_limiter") is None):

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from pydantic import SecretStr
+
+from polywire.auth import Secret
 
 __all__ = ["Expansion", "Path", "expand"]
 
@@ -46,9 +47,9 @@ def expand(value: Any, environ: Mapping[str, str], expansion: Expansion, path: P
 
     A variable that is not set, or blank, is no error here: who needs the value reports it, and nobody else is disturbed.
     """
-    if isinstance(value, SecretStr):
+    if hasattr(value, "get_secret_value"):
         found = _expand_text(value.get_secret_value(), environ, expansion, path)
-        return found if found is _LEFT_OUT else SecretStr(found)
+        return found if found is _LEFT_OUT else Secret(found)
     if isinstance(value, str):
         return _expand_text(value, environ, expansion, path)
     if isinstance(value, Mapping):

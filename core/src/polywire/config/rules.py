@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from polywire.immutable import EMPTY
-from polywire.plugins.connections import CallRules, LimitSettings
 from polywire.transport.streams import Timeouts
+
+if TYPE_CHECKING:
+    from polywire.plugins.connections import CallRules, LimitSettings
+    from polywire.plugins.plain import PlainLimitSettings, PlainRules
 
 __all__ = ["Rules"]
 
@@ -37,8 +40,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     history: Literal["strict", "repair"] = "strict"
     unsupported: Literal["notice", "error"] = "notice"
     timeouts: Timeouts = Timeouts()
-    connection_limits: LimitSettings | None = None
-    limits: LimitSettings | None = None
+    connection_limits: LimitSettings | PlainLimitSettings | None = None
+    limits: LimitSettings | PlainLimitSettings | None = None
     fallback: tuple[str, ...] = ()
     fallback_on: tuple[str, ...] | None = None
 
@@ -48,11 +51,11 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         Merge three layers.
 
         Args:
-            model: `ModelSettings`, or `None` for a model without a table.
-            connection: the `ProviderSettings` of its connection.
-            defaults: `DefaultSettings`.
+            model: `ModelSettings`, or their plain form; `None` for a model without a table.
+            connection: the `ProviderSettings` of its connection, likewise.
+            defaults: `DefaultSettings`, likewise.
         """
-        layers: list[CallRules] = [each for each in (model, connection, defaults) if each is not None]
+        layers: list[CallRules | PlainRules] = [each for each in (model, connection, defaults) if each is not None]
 
         def nearest(name: str, otherwise: Any = None) -> Any:
             values = (getattr(layer, name, None) for layer in layers)

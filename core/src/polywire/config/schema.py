@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, ValidationInfo, field_validator
 
-from polywire.errors import ERROR_KINDS, did_you_mean
+from polywire.config.plain import CHAT_PARAMETERS, ModelKind, chat_parameters, check_kinds
 from polywire.parameters import ChatRequestParameters
 from polywire.plugins.connections import (
     CallRules,
@@ -35,8 +35,6 @@ __all__ = [
     "TimeoutSettings",
 ]
 
-ModelKind = Literal["chat", "embedding", "image", "speech"]
-
 
 def _no_boolean(value: Any) -> Any:
     if isinstance(value, bool):
@@ -59,23 +57,6 @@ def _one_text(value: Any) -> Any:
 Number = Annotated[float, BeforeValidator(_no_boolean), Field(allow_inf_nan=False)]
 WholeNumber = Annotated[int, BeforeValidator(_no_boolean)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_one_or_several)]
-
-CHAT_PARAMETERS = (
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "stop_sequences",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-    "tool_choice",
-    "parallel_tool_calls",
-    "response_format",
-    "reasoning",
-    "custom_parameters",
-)
-"""The keys of a model's table that are parameters of its calls."""
 
 
 class DefaultSettings(CallRules):
@@ -164,20 +145,4 @@ class ModelSettings(CallRules):
 
     def parameters(self) -> ChatRequestParameters:
         """Return what every request to this model is laid over."""
-        return ChatRequestParameters(
-            **{name: value for name in CHAT_PARAMETERS if (value := getattr(self, name)) is not None}
-        )
-
-
-def check_kinds(kinds: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """
-    Return words that name kinds of errors.
-
-    Raises:
-        ValueError: one is none; the message names the nearest.
-    """
-    for kind in kinds or ():
-        if kind not in ERROR_KINDS:
-            msg = f"unknown kind of error {kind!r}{did_you_mean(kind, ERROR_KINDS)}"
-            raise ValueError(msg)
-    return kinds
+        return chat_parameters(self)

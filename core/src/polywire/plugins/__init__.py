@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from polywire.plugins.context import BuildContext as BuildContext
     from polywire.plugins.diagnostics import Diagnostic as Diagnostic
     from polywire.plugins.hooks import hookimpl as hookimpl, hookspec as hookspec
+    from polywire.plugins.plain import PlainProviderSettings as PlainProviderSettings
     from polywire.plugins.provider import CONTRACT_VERSION as CONTRACT_VERSION, Provider as Provider
     from polywire.plugins.registry import (
         Registry as Registry,
@@ -60,6 +61,7 @@ _HOMES = {
     "CircuitBreakerSettings": "connections",
     "Diagnostic": "diagnostics",
     "LimitSettings": "connections",
+    "PlainProviderSettings": "plain",
     "Provider": "provider",
     "ProviderSettings": "connections",
     "Registry": "registry",
@@ -77,6 +79,7 @@ __all__ = [
     "CircuitBreakerSettings",
     "Diagnostic",
     "LimitSettings",
+    "PlainProviderSettings",
     "Provider",
     "ProviderSettings",
     "Registry",

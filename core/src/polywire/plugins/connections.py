@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from polywire.plugins.durations import Duration
+from polywire.plugins.plain import timeouts_over
 from polywire.transport.streams import Timeouts
 
 __all__ = [
@@ -111,12 +112,7 @@ class TimeoutSettings(SettingsTable):
 
     def over(self, base: Timeouts) -> Timeouts:
         """Return `base` with what is set here."""
-        values = {name: getattr(base, name) for name in ("connect", "read", "write", "pool")}
-        for name in values:
-            seconds = getattr(self, name)
-            if seconds is not None:
-                values[name] = seconds or None
-        return Timeouts(**values)
+        return timeouts_over(self, base)
 
 
 class CallRules(SettingsTable):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from polywire.http_model import HttpChatModel
     from polywire.media_models import ImageCodec, SpeechCodec
     from polywire.plugins.connections import ProviderSettings
+    from polywire.plugins.plain import PlainProviderSettings
     from polywire.profiles import ProfileTable
     from polywire.transport.streams import HttpTransport
 
@@ -33,7 +34,8 @@ class BuildContext:
     Attributes:
         provider: the connection's name in the settings, or the plugin's: what errors and origins call it.
         plugin: the name that the plugin was asked for; one plugin may answer to several.
-        settings: the connection's table, checked by the plugin's own model; the key is filled in.
+        settings: the connection's table, as the plugin's own model makes it, or in the plain form that the plugin has for
+            it (`Provider.plain_settings`); the key is filled in.
         defaults: the parameters that each request is laid over; `defaults.model` is the model's id.
         profile: the settings file's changes to the model's profile: for `ProfileTable.overridden`.
         timeouts: limits of the transport.
@@ -61,7 +63,7 @@ class BuildContext:
     def __init__(
         self,
         provider: str,
-        settings: ProviderSettings,
+        settings: ProviderSettings | PlainProviderSettings,
         *,
         plugin: str | None = None,
         defaults: ChatRequestParameters = NO_PARAMETERS,
@@ -205,7 +207,7 @@ class BuildContext:
         return str(address)
 
 
-def make_transport(settings: ProviderSettings) -> HttpTransport:
+def make_transport(settings: ProviderSettings | PlainProviderSettings) -> HttpTransport:
     """Make the transport of one connection."""
     from polywire import transport
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from polywire.models import ChatModel
     from polywire.plugins.connections import ProviderSettings
     from polywire.plugins.context import BuildContext
+    from polywire.plugins.plain import PlainProviderSettings
     from polywire.profiles import ProfileTable
 
 __all__ = ["CONTRACT_VERSION", "Provider"]
@@ -25,14 +27,37 @@ CONTRACT_VERSION = 1
 """The version of the contract between plugins and this core. A plugin that speaks a newer one is not used."""
 
 
-class Provider(msgspec.Struct, frozen=True):
+class _Declared(msgspec.Struct, frozen=True):
+    """The fields of `Provider`."""
+
+    name: str
+    summary: str
+    settings: type[ProviderSettings] | Callable[[], type[ProviderSettings]]
+    build_chat: Callable[[BuildContext], ChatModel] | None
+    build_embedding: Callable[[BuildContext], EmbeddingModel] | None = None
+    build_image: Callable[[BuildContext], ImageModel] | None = None
+    build_speech: Callable[[BuildContext], SpeechModel] | None = None
+    wires: tuple[Wire, ...] | Callable[[], tuple[Wire, ...]] = ()
+    profiles: ProfileTable | Callable[[], ProfileTable] | None = None
+    variables: Mapping[str, tuple[str, ...]] = EMPTY
+    requires_key: bool | Callable[[Any], bool] | None = None
+    extra: str | None = None
+    contract: int = CONTRACT_VERSION
+    own_addresses: tuple[str, ...] = ()
+    requires_model: bool = False
+    default_model: str | None = None
+    plain_settings: type[PlainProviderSettings] | None = None
+
+
+class Provider(_Declared, frozen=True):
     """
     One provider: a name that settings can ask for, and how its models are built.
 
     Attributes:
         name: as in the entry point.
         summary: one line for `polywire providers`.
-        settings: the pydantic model of the provider's table in the settings file, a subclass of `ProviderSettings`.
+        settings: the pydantic model of the provider's table in the settings file, a subclass of `ProviderSettings`. May
+            be given as a function without arguments that returns it, where `plain_settings` mostly do without it.
         build_chat: makes a chat model of a `BuildContext`; raises `SettingsError` where the settings do not suffice. It
             must not use the network.
         build_embedding, build_image, build_speech: likewise for the other kinds; `None` where there is none.
@@ -53,30 +78,28 @@ class Provider(msgspec.Struct, frozen=True):
             With any other `base_url` the table must name the secret itself.
         requires_model: whether a table without `model` is a mistake: its requests have to name one.
         default_model: the name of the model that `build_chat` makes where none is named, if there is one.
+        plain_settings: the same table where it says plain things, read without pydantic: see `polywire.plugins.plain`.
+            The builders then get it in place of the model, and the attributes of both are the same.
     """
 
-    name: str
-    summary: str
-    settings: type[ProviderSettings]
-    build_chat: Callable[[BuildContext], ChatModel] | None
-    build_embedding: Callable[[BuildContext], EmbeddingModel] | None = None
-    build_image: Callable[[BuildContext], ImageModel] | None = None
-    build_speech: Callable[[BuildContext], SpeechModel] | None = None
-    wires: tuple[Wire, ...] | Callable[[], tuple[Wire, ...]] = ()
-    profiles: ProfileTable | Callable[[], ProfileTable] | None = None
-    variables: Mapping[str, tuple[str, ...]] = EMPTY
-    requires_key: bool | Callable[[Any], bool] | None = None
-    extra: str | None = None
-    contract: int = CONTRACT_VERSION
-    own_addresses: tuple[str, ...] = ()
-    requires_model: bool = False
-    default_model: str | None = None
+    @property  # type: ignore[misc]
+    def settings(self) -> type[ProviderSettings]:
+        """The model of the provider's table, imported when first asked for."""
+        declared: Any = self.declared_settings
+        model: type[ProviderSettings] = declared() if isfunction(declared) else declared
+        return model
+
+    @property
+    def declared_settings(self) -> Any:
+        """What was given as `settings`: the model, or the function that returns it."""
+        field: Any = _Declared.settings
+        return field.__get__(self)
 
     def offered_wires(self) -> tuple[Wire, ...]:
         """Return the dialects, making them if need be."""
         return _made(self.wires) if callable(self.wires) else tuple(self.wires)
 
-    def needs_key(self, settings: ProviderSettings) -> bool:
+    def needs_key(self, settings: ProviderSettings | PlainProviderSettings) -> bool:
         """Whether a model of these settings cannot be built without a key."""
         if self.requires_key is None:
             return bool(self.variables.get("api_key")) and settings.base_url is None

@@ -22,6 +22,7 @@ from polywire.plugins import hooks
 from polywire.plugins.diagnostics import Diagnostic
 from polywire.plugins.discovery import PROVIDER_GROUP, Declaration, declarations
 from polywire.plugins.loading import clash, failed_import, problem
+from polywire.plugins.plain import PlainProviderSettings
 from polywire.plugins.provider import CONTRACT_VERSION, Provider
 
 if TYPE_CHECKING:
@@ -238,15 +239,28 @@ def _wrong(provider: Any) -> tuple[Any, str] | None:
         return "type", f"polywire_provider must return a Provider, not {type(provider).__name__}"
     if not isinstance(contract, int):
         return "type", f"Provider.contract must be an int, not {type(contract).__name__}"
-    from polywire.plugins.connections import ProviderSettings
-
-    if not (inspect.isclass(provider.settings) and issubclass(provider.settings, ProviderSettings)):
-        return "type", "Provider.settings must be a subclass of ProviderSettings"
+    wrong = _wrong_settings(provider)
+    if wrong is not None:
+        return "type", wrong
     for field in ("build_chat", "build_embedding", "build_image", "build_speech"):
         build = getattr(provider, field)
         if build is not None and not callable(build):
             return "type", f"Provider.{field} must be a function, not {type(build).__name__}"
     return None
+
+
+def _wrong_settings(provider: Provider) -> str | None:
+    plain = provider.plain_settings
+    if plain is not None:
+        if not (inspect.isclass(plain) and issubclass(plain, PlainProviderSettings)):
+            return "Provider.plain_settings must be a subclass of PlainProviderSettings"
+        if inspect.isfunction(provider.declared_settings):
+            return None  # looked at when something in a table is not plain
+    from polywire.plugins.connections import ProviderSettings
+
+    if inspect.isclass(provider.declared_settings) and issubclass(provider.declared_settings, ProviderSettings):
+        return None
+    return "Provider.settings must be a subclass of ProviderSettings"
 
 
 def _error(diagnostic: Diagnostic) -> PluginError:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
-
 from polywire.models import ChatModel
-from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
+from polywire.plugins import BuildContext, PlainProviderSettings, Provider, hookimpl
 from polywire.profiles import ProfileTable
 from polywire_openai.codec import OpenAIChatCodec
 from polywire_openai.profiles import COMPATIBLE_PROFILES, OPENAI_PROFILES
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from polywire.codec import Wire
     from polywire.embeddings import EmbeddingModel
     from polywire.media_models import ImageModel, SpeechModel
+    from polywire_openai.settings import OpenAISettings
 
 # What only some models need is imported when one of them is built: it is a tenth of the time to a first answer.
 
@@ -27,22 +26,19 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _OWN_HOST = "api.openai.com"
 
 
-class OpenAISettings(ProviderSettings):
-    """
-    The table of an OpenAI connection, or of any endpoint that speaks Chat Completions.
+class PlainOpenAISettings(PlainProviderSettings, frozen=True):
+    """`OpenAISettings`, where a table says plain things."""
 
-    Without `api_key`, and with a `base_url` of another service, requests carry no `Authorization` header at all: the usual
-    variable's key is not theirs.
-    """
+    organization: str | None = None
+    project: str | None = None
+    api: Literal["chat", "responses"] | None = None
+    endpoint: Literal["openai", "compatible"] | None = None
 
-    organization: str | None = Field(None, description="the OpenAI-Organization header")
-    project: str | None = Field(None, description="the OpenAI-Project header")
-    api: Literal["chat", "responses"] | None = Field(
-        None, description="which of the vendor's APIs is spoken; left out: that of the provider's name, else chat"
-    )
-    endpoint: Literal["openai", "compatible"] | None = Field(
-        None, description="whose rules hold; left out: OpenAI's on its own hosts, else those of any compatible endpoint"
-    )
+
+def _settings() -> type[OpenAISettings]:
+    from polywire_openai.settings import OpenAISettings
+
+    return OpenAISettings
 
 
 def profiles_for(settings: OpenAISettings) -> ProfileTable:
@@ -137,7 +133,8 @@ def _provider(name: str, summary: str, profiles: ProfileTable | Callable[[], Pro
     return Provider(
         name=name,
         summary=summary,
-        settings=OpenAISettings,
+        settings=_settings,
+        plain_settings=PlainOpenAISettings,
         build_chat=build_chat,
         build_embedding=build_embedding,
         build_image=build_image,
@@ -165,3 +162,10 @@ RESPONSES = _provider("openai-responses", "OpenAI: the Responses API", responses
 def polywire_provider(name: str) -> Provider | None:
     """Answer to the names `openai` and `openai-responses`."""
     return next((each for each in (PROVIDER, RESPONSES) if each.name == name), None)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "OpenAISettings":
+        return _settings()
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
