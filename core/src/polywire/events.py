@@ -70,11 +70,12 @@ class ThinkingDelta(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolCallStart(msgspec.Struct, frozen=True, gc=False):
-    """The model begins to ask for a tool."""
+    """The model begins to ask for a tool. `extras` are the call's, as far as they are known already."""
 
     id: str
     name: str
     part: int = 0
+    extras: Mapping[str, Any] = EMPTY
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True, gc=False):
@@ -312,7 +313,7 @@ def events_of(response: ChatResponse) -> Sequence[StreamEvent]:
                     events.append(ThinkingDelta(part.text, index))
                 events.append(PartEnd(part, index))
             case ToolCall():
-                events.append(ToolCallStart(part.id, part.name, index))
+                events.append(ToolCallStart(part.id, part.name, index, part.extras))
                 events.append(ToolCallDelta(part.arguments, index))
                 events.append(ToolCallEnd(part, index))
             case _:

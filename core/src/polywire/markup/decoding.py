@@ -95,7 +95,7 @@ class MarkupEvents:
                 case ThinkingDelta():
                     result.append(ThinkingDelta(event.text, self._part(event.part, result)))
                 case ToolCallStart():
-                    result.append(ToolCallStart(event.id, event.name, self._part(event.part, result)))
+                    result.append(ToolCallStart(event.id, event.name, self._part(event.part, result), event.extras))
                 case ToolCallDelta():
                     result.append(ToolCallDelta(event.arguments, self._part(event.part, result)))
                 case ToolCallEnd():
