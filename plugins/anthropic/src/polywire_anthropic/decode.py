@@ -39,6 +39,7 @@ from polywire.translation.names import NameMap
 from polywire_anthropic.usage import decode_usage, usage_details
 
 __all__ = [
+    "CALL_FIELDS",
     "INVALID_JSON",
     "PLAIN",
     "WIRE",
@@ -91,7 +92,8 @@ _IMAGE = frozenset({"type", "source", "cache_control"})
 _DOCUMENT = _IMAGE | {"title"}
 _THINKING = frozenset({"type", "thinking", "signature"})
 _REDACTED = frozenset({"type", "data"})
-_TOOL_USE = frozenset({"type", "id", "name", "input"})
+CALL_FIELDS = frozenset({"type", "id", "name", "input"})
+"""The fields of a call that have a place in `ToolCall`; the others are its extras."""
 _NOT_METADATA = frozenset({"role", "content", "usage", "stop_reason"})
 
 
@@ -267,7 +269,7 @@ def decode_call(
         index=index,
         source=WIRE,
         cut=cut,
-        extras=extras_of(block, _TOOL_USE),
+        extras=extras_of(block, CALL_FIELDS),
     )
 
 

@@ -38,12 +38,14 @@ from polywire.translation.calls import arguments_text, generate_call_id
 from polywire.translation.finish import finish_reason
 from polywire.translation.halves import HalfJoiner
 from polywire_anthropic.decode import (
+    CALL_FIELDS,
     PLAIN,
     Reading,
     decode_call,
     decode_finish,
     decode_metadata,
     decode_part,
+    extras_of,
     origin_of,
 )
 from polywire_anthropic.errors import error_inside, is_error
@@ -237,7 +239,7 @@ class AnthropicStreamDecoder:
                 if not isinstance(call_id, str) or not call_id or call_id in self._ids:
                     block.start["id"] = call_id = generate_call_id(str(self._fields.get("id") or ""), part, own)
                 self._ids.add(call_id)
-                events.append(ToolCallStart(call_id, own or "unnamed", part))
+                events.append(ToolCallStart(call_id, own or "unnamed", part, extras_of(start, CALL_FIELDS)))
 
     @staticmethod
     def _add(block: _Block, text: Any, kind: type[TextDelta | ThinkingDelta], events: list[StreamEvent]) -> None:

@@ -175,7 +175,8 @@ class AnthropicStreamEncoder:
                 out.append(_delta(self._index, b"thinking_delta", b"thinking", event.text))
             case ToolCallStart():
                 call_id = self._writer.call_id(event.id, f"part {part}")
-                self._begin(part, {"type": "tool_use", "id": call_id, "name": event.name, "input": {}}, out)
+                more = event.extras.get(WIRE, EMPTY) if self._writer.is_own else EMPTY
+                self._begin(part, {"type": "tool_use", "id": call_id, "name": event.name, "input": {}, **more}, out)
             case ToolCallDelta():
                 if event.arguments:
                     self._fragments = True
