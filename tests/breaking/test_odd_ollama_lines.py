@@ -179,6 +179,15 @@ def test_a_picture_that_is_none_is_refused_with_its_place() -> None:
         convert(given, source="ollama", target="openai")
 
 
+def test_a_picture_of_a_kind_that_nobody_knows_stays_with_the_server_that_took_it() -> None:
+    given = request(messages=[{"role": "user", "content": "q", "images": ["aGVsbG8="]}])
+
+    assert convert(given, source="ollama", target="ollama").payload["messages"] == given["messages"]
+    told = convert(given, source="ollama", target="openai")
+    assert told.payload["messages"] == [{"role": "user", "content": "q"}]
+    assert [notice.subject for notice in told.notices] == ["messages[0]"]
+
+
 def test_thinking_that_cannot_be_switched_off_is_told() -> None:
     model, transport = model_of("ollama", DONE, model="gpt-oss:20b")
     parameters = ChatRequestParameters(reasoning=Reasoning(visible=False))

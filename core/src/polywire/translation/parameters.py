@@ -110,7 +110,7 @@ def _fit_tools(
                 told = f"the tool {_name_of(tool)!r} has a form that only the wire {tool.wire!r} knows, and is left out"
                 notices.append(Notice("dropped", "tools", told))
             continue
-        fitted = _fit_tool(tool, profile, names, notices)
+        fitted = _fit_tool(tool, profile, wire, names, notices)
         changed = changed or fitted is not tool
         tools.append(fitted)
     if changed or (parameters.tools is not None and not parameters.tools):
@@ -152,14 +152,21 @@ def _fit_tools(
 def _name_of(tool: OpaqueTool) -> Any:
     inner = tool.data.get("function") or tool.data.get("custom")
     name = tool.data.get("name") or (inner.get("name") if isinstance(inner, Mapping) else None)
-    return name or tool.data.get("type") or "tool"
+    # On some wires what a tool is stands in the name of its only field.
+    return name or tool.data.get("type") or next(iter(tool.data), "tool")
 
 
-def _fit_tool(tool: ToolSpecification, profile: Profile, names: NameMap, notices: list[Notice]) -> ToolSpecification:
+def _fit_tool(
+    tool: ToolSpecification, profile: Profile, wire: str, names: NameMap, notices: list[Notice]
+) -> ToolSpecification:
     changes: dict[str, Any] = {}
     name = names.to_wire(tool.name)
     if name != tool.name:
         changes["name"] = name
+    for other in tool.extras:
+        if other != wire:
+            told = f"what only the wire {other!r} knows of the tool {tool.name!r} is left out"
+            notices.append(Notice("dropped", f"tools.{tool.name}", told))
     if tool.strict is not None and not profile.strict_tools:
         changes["strict"] = None
         if tool.strict:

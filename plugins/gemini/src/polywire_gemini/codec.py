@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, HttpResponse
@@ -21,7 +20,7 @@ from polywire_gemini.decode import GeminiStreamDecoder, decode_answer
 from polywire_gemini.encode_messages import encode_messages
 from polywire_gemini.errors import decode_error
 from polywire_gemini.parts import WIRE
-from polywire_gemini.profiles import PROFILES
+from polywire_gemini.profiles import PROFILES, model_path
 from polywire_gemini.thinking import thinking_config
 
 __all__ = ["GeminiCodec", "GeminiContext"]
@@ -57,11 +56,11 @@ class GeminiCodec:
 
     def encode(self, request: ChatRequest, *, stream: bool) -> Encoded:
         body, notices, context = self.encode_body(request)
-        model = quote((request.parameters.model or "").removeprefix("models/"), safe="")
+        model = model_path(request.parameters.model)
         # Without `alt=sse` the stream would be one JSON array.
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         return Encoded(
-            HttpRequest(f"models/{model}:{method}", wire_json.encode(body), {"content-type": "application/json"}),
+            HttpRequest(f"{model}:{method}", wire_json.encode(body), {"content-type": "application/json"}),
             tuple(notices),
             SseFraming,
             context,

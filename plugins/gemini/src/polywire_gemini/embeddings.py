@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import unquote
 
 from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, HttpResponse
@@ -17,6 +17,7 @@ from polywire.translation.custom import apply_custom_parameters
 from polywire_gemini.decode import usage_of
 from polywire_gemini.errors import decode_error
 from polywire_gemini.parts import WIRE
+from polywire_gemini.profiles import model_path
 
 __all__ = ["GeminiEmbeddingCodec", "VertexEmbeddingCodec"]
 
@@ -37,7 +38,7 @@ class GeminiEmbeddingCodec:
     max_batch_bytes: int | None = None
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
-        model = (request.model or "").removeprefix("models/")
+        model = model_path(request.model)
         options: dict[str, Any] = {}
         if request.purpose is not None:
             options["taskType"] = _PURPOSES[request.purpose]
@@ -46,11 +47,11 @@ class GeminiEmbeddingCodec:
         notices: list[Notice] = []
         apply_custom_parameters(options, request, notices)
         requests = [
-            {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, **options} for text in request.inputs
+            {"model": unquote(model), "content": {"parts": [{"text": text}]}, **options} for text in request.inputs
         ]
         return Encoded(
             HttpRequest(
-                f"models/{quote(model, safe='')}:batchEmbedContents",
+                f"{model}:batchEmbedContents",
                 wire_json.encode({"requests": requests}),
                 {"content-type": "application/json"},
             ),
@@ -86,7 +87,7 @@ class VertexEmbeddingCodec:
     max_batch_bytes: int | None = None
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
-        model = (request.model or "").removeprefix("models/")
+        model = model_path(request.model)
         purpose = {} if request.purpose is None else {"task_type": _PURPOSES[request.purpose]}
         body: dict[str, Any] = {"instances": [{"content": text, **purpose} for text in request.inputs]}
         if request.dimensions is not None:
@@ -95,7 +96,7 @@ class VertexEmbeddingCodec:
         apply_custom_parameters(body, request, notices)
         return Encoded(
             HttpRequest(
-                f"models/{quote(model, safe='')}:predict",
+                f"{model}:predict",
                 wire_json.encode(body),
                 {"content-type": "application/json"},
             ),

@@ -148,11 +148,13 @@ def _result(message: ToolResultMessage, call: ToolCall | None, profile: Profile,
     encoded: dict[str, Any] = {"name": name, "response": response}
     if call is not None and _gave_id(call):
         encoded["id"] = call.id
-    media = [
-        encode_media(item, profile, f"{where}.contents[{index}]")
+    parts = [
+        encode_media(item, profile, f"{where}.contents[{index}]") if isinstance(item, MediaContent) else dict(item.data)
         for index, item in enumerate(message.contents)
-        if isinstance(item, MediaContent)
+        if isinstance(item, (MediaContent, OpaqueContent))
     ]
-    if media:
-        encoded["parts"] = media
+    if parts:
+        encoded["parts"] = parts
+    for key, value in message.extras.get(WIRE, {}).get("response", {}).items():
+        encoded.setdefault(key, value)
     return {"functionResponse": encoded}

@@ -15,6 +15,7 @@ from polywire.contents import (
     TextContent,
     VideoContent,
 )
+from polywire.media_types import from_base64, sniff_media_type
 from polywire.profiles import Profile
 from polywire.translation.media import source_of
 
@@ -58,8 +59,17 @@ _MEDIA: tuple[tuple[str, type[Media]], ...] = (
 )
 
 
+def _class_of(media_type: str | None) -> type[Media]:
+    return next((cls for prefix, cls in _MEDIA if (media_type or "").startswith(prefix)), DocumentContent)
+
+
 def decode_media(part: Mapping[str, Any]) -> Media | None:
-    """Read `inlineData` or `fileData`; any other part is `None`."""
+    """
+    Read `inlineData` or `fileData`; any other part, and one that holds nothing, is `None`.
+
+    Raises:
+        ValueError: its data is no base64.
+    """
     inline, file = part.get("inlineData"), part.get("fileData")
     holder: Mapping[str, Any]
     if isinstance(inline, Mapping):
@@ -69,13 +79,19 @@ def decode_media(part: Mapping[str, Any]) -> Media | None:
     else:
         return None
     media_type = holder.get("mimeType")
-    cls: type[Media] = next((cls for prefix, cls in _MEDIA if str(media_type).startswith(prefix)), DocumentContent)
+    media_type = media_type if isinstance(media_type, str) and media_type else None
     side = {key: value for key, value in part.items() if key not in {"inlineData", "fileData"}}
     extras = {WIRE: {"part": side}} if side else {}
     if holder is inline:
-        made: Media = cls.from_base64(holder.get("data") or "", media_type or "application/octet-stream", extras=extras)
-        return made
-    uri = holder.get("fileUri") or ""
+        data = from_base64(str(holder.get("data") or ""), what="inlineData.data")
+        if not data:
+            return None
+        media_type = media_type or sniff_media_type(data) or "application/octet-stream"
+        return _class_of(media_type)(data=data, media_type=media_type, extras=extras)
+    cls = _class_of(media_type)
+    uri = holder.get("fileUri")
+    if not isinstance(uri, str) or not uri:
+        return None
     # The vendor's own file store is addressed by URI too; what is no web address is an id.
     if uri.startswith(("http://", "https://")):
         return cls(url=uri, media_type=media_type, extras=extras)

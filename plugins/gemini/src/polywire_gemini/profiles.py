@@ -5,12 +5,34 @@ Quirks of this codec: `thinking_efforts`, tokens for each effort where a model c
 written on the first call of a turn that another model made, where the model demands a signature.
 """
 
+from urllib.parse import quote
+
 from polywire.profiles import Profile, ProfileRule, ProfileTable
 
-__all__ = ["PROFILES"]
+__all__ = ["PROFILES", "model_path"]
 
 SOURCE = "google-genai 3.6.1 (types, converters) and the vendor's documentation"
 DATE = "2026-12-01"
+
+
+_TUNED = "tunedModels/"
+
+
+def model_path(model: str | None) -> str:
+    """
+    Where a model stands below the API's address: with the others under `models/`, whether or not that, or its publisher, is
+    said; tuned models have a place of their own (google-genai 3.6.1, _transformers.t_model).
+    """
+    name = model or ""
+    if name.startswith(_TUNED):
+        return _TUNED + quote(name.removeprefix(_TUNED), safe="")
+    return "models/" + quote(name.rpartition("/models/")[2].removeprefix("models/"), safe="")
+
+
+def _anywhere(names: str) -> str:
+    """The pattern for models by these names, wherever they are said to stand."""
+    return "|".join(f"{name}|models/{name}|*/models/{name}" for name in names.split("|"))
+
 
 PROFILES = ProfileTable(
     Profile(
@@ -38,7 +60,7 @@ PROFILES = ProfileTable(
     ),
     (
         ProfileRule(
-            "gemini-3*|gemini-4*|gemini-flash-latest|gemini-pro-latest",
+            _anywhere("gemini-3*|gemini-4*|gemini-flash-latest|gemini-pro-latest"),
             {
                 "reasoning_parameter": "thinking_level",
                 "efforts": ("minimal", "low", "medium", "high", "xhigh"),
@@ -48,16 +70,16 @@ PROFILES = ProfileTable(
             SOURCE,
             DATE,
         ),
-        ProfileRule("gemini-3-pro*", {"efforts": ("low", "high")}, SOURCE, DATE),
-        ProfileRule("gemini-3-flash*", {"efforts": ("minimal", "low", "medium", "high")}, SOURCE, DATE),
+        ProfileRule(_anywhere("gemini-3-pro*"), {"efforts": ("low", "high")}, SOURCE, DATE),
+        ProfileRule(_anywhere("gemini-3-flash*"), {"efforts": ("minimal", "low", "medium", "high")}, SOURCE, DATE),
         ProfileRule(
-            "gemini-2.5-pro*",
+            _anywhere("gemini-2.5-pro*"),
             {"quirks": {"thinking_efforts": {"none": 128, "minimal": 512, "low": 1024, "medium": 8192, "high": 32768}}},
             "the vendor's documentation, thinking: this model cannot be kept from it",
             DATE,
         ),
         ProfileRule(
-            "gemini-1*|gemini-2.0*|gemma*",
+            _anywhere("gemini-1*|gemini-2.0*|gemma*"),
             {"reasoning_parameter": None},
             "the vendor's documentation, thinking: the first models are those of 2.5",
             DATE,

@@ -15,7 +15,8 @@ from polywire.translation.names import NameMap
 from polywire.translation.prepare import prepare_messages
 from polywire_gemini.codec import GeminiCodec
 from polywire_gemini.decode import GeminiStreamDecoder, decode_answer
-from polywire_gemini.decode_request import decode_contents, decode_request
+from polywire_gemini.decode_contents import decode_contents
+from polywire_gemini.decode_request import decode_request
 from polywire_gemini.encode_messages import encode_messages
 from polywire_gemini.parts import WIRE
 from polywire_gemini.profiles import PROFILES

@@ -94,6 +94,8 @@ def _content(contents: Sequence[Content], where: str, profile: Profile, notices:
                 images.append(item.base64 or "")
             case MediaContent():
                 source_of(item, profile, f"{where}.contents[{index}]")
+            case OpaqueContent() if "images" in item.data:
+                images += item.data["images"]
             case OpaqueContent():
                 notices.append(Notice("dropped", where, "this wire has no blocks of its own in such a message"))
     fields: dict[str, Any] = {"content": "\n\n".join(texts)}

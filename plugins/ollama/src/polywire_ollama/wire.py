@@ -21,6 +21,7 @@ from polywire.events import (
     UsageUpdate,
 )
 from polywire.framing.ndjson import NdjsonFraming
+from polywire.media_types import from_base64, sniff_media_type
 from polywire.messages import AiMessage, Message, Origin, SystemMessage, ToolResultMessage, UserMessage
 from polywire.requests import (
     ChatRequest,
@@ -162,8 +163,12 @@ def _contents(item: Mapping[str, Any], where: str) -> list[Content]:
     for index, image in enumerate(item.get("images") or ()):
         try:
             # Clients take a data URL for base64 now and then.
-            is_url = isinstance(image, str) and image[:5].lower() == "data:"
-            contents.append(ImageContent(url=image) if is_url else ImageContent.from_base64(image))
+            if isinstance(image, str) and image[:5].lower() == "data:":
+                contents.append(ImageContent(url=image))
+            elif sniff_media_type(data := from_base64(image, what="it")) is None:
+                contents.append(OpaqueContent(WIRE, {"images": [image]}))
+            else:
+                contents.append(ImageContent(data=data))
         except (ValueError, TypeError, AttributeError) as error:
             msg = f"{where}.images[{index}] is no picture in base64: {error}"
             raise ProtocolError(msg) from None
