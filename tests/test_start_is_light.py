@@ -20,6 +20,7 @@ with LlmFactory.from_config(settings, environ={}) as factory:
     print(*sys.modules)
 """
 UNNEEDED = {"asyncio", "aiohttp", "tomllib", "difflib", "html", "rich", "typer", "tenacity", "redis", "pyrate_limiter"}
+UNNEEDED |= {"importlib.metadata", "email", "http.client", "urllib.request", "concurrent.futures"}
 UNNEEDED |= {"polywire_openai.responses", "polywire_anthropic", "polywire.tools", "polywire.markup.parser"}
 VALIDATION = {"pydantic", "pydantic_core", "pydantic_settings", "polywire.config.schema", "polywire_openai.settings"}
 

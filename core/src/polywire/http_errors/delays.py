@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 __all__ = ["parse_duration", "parse_rate_limits", "parse_reset", "parse_retry_after"]
@@ -183,6 +182,8 @@ def _sensible(seconds: float) -> float | None:
 
 
 def _http_date(text: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # where there is a date: it loads a parser of mails
+
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -9,7 +9,6 @@ all connections for each call, as the HTTP library's own pool does, is three qua
 
 from __future__ import annotations
 
-import concurrent.futures
 import threading
 import time
 from collections import deque
@@ -209,7 +208,9 @@ class ConnectionPool(Generic[RouteT, SyncT]):
         with self._lock:
             connection = self._shelf.take(route, closing)
             if connection is None:
-                waiting = self._shelf.wait(route, concurrent.futures.Future[SyncT]())
+                from concurrent.futures import Future
+
+                waiting = self._shelf.wait(route, Future[SyncT]())
         _close(closing)
         if waiting is None:
             assert connection is not None
