@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polywire.contents import OpaqueContent, TextContent, ThinkingContent
+from polywire.contents import TextContent, ThinkingContent
 from polywire.events import (
     NoticeAdded,
     PartEnd,
@@ -26,31 +26,22 @@ from polywire.events import (
     UsageUpdate,
 )
 from polywire.messages import AiPart, Origin, ToolCall
-from polywire.responses import FinishReason, Notice
+from polywire.responses import Notice
 from polywire.translation.calls import arguments_text, generate_call_id
-from polywire.translation.finish import settle_finish_reason
 from polywire.translation.ids import with_id
 from polywire_openai.reading import Reading
+from polywire_openai.responses.endings import ending_of
 from polywire_openai.responses.errors import error_inside, find_error
-from polywire_openai.responses.fields import FUNCTION_CALL, MESSAGE, REASONING, WIRE, own_extras
+from polywire_openai.responses.fields import CUSTOM_CALL, FUNCTION_CALL, MESSAGE, REASONING, WIRE
 from polywire_openai.responses.growing import PARTS_OF_AN_ITEM, GrowingItem, number_in, with_annotations
-from polywire_openai.responses.items import JOINT, is_refusal, parts_of_item
+from polywire_openai.responses.items import JOINT, parts_of_item
+from polywire_openai.responses.places import Places
 from polywire_openai.responses.usage import usage_details
 from polywire_openai.usage import decode_usage
 
 __all__ = ["PARTS_OF_AN_ITEM", "AnswerReader"]
 
 _NOT_METADATA = frozenset({"output", "usage", "error", "object", "created_at", "status", "obfuscation"})
-_INCOMPLETE = {
-    "max_output_tokens": FinishReason.LENGTH,
-    "max_tokens": FinishReason.LENGTH,
-    "content_filter": FinishReason.CONTENT_FILTER,
-}
-_STATUSES = {
-    "completed": FinishReason.STOP,
-    "queued": FinishReason.PAUSE,
-    "in_progress": FinishReason.PAUSE,
-}
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
@@ -62,6 +53,7 @@ class AnswerReader:
         seen: whether there was any event.
         ended: whether the event came with which every answer ends.
         fragments: where the text of the last delta was put.
+        repeatable: whether the last delta, said again with another text, would add just that text.
     """
 
     def __init__(self, reading: Reading, origin: Origin | None = None) -> None:
@@ -71,9 +63,7 @@ class AnswerReader:
         self._usage: Mapping[str, Any] = {}
         self._open: dict[int, GrowingItem] = {}
         self._closed: dict[int, list[tuple[int, AiPart]]] = {}
-        self._places: dict[int, int] = {}
-        """Where the items of an index are that was given to several: the last one's place."""
-        self._names: dict[str, int] = {}
+        self._places = Places()
         self._ids: dict[str, int] = {}
         """The ids of the calls, each with its item's place: a second call of one id gets another."""
         self._status: str | None = None
@@ -81,17 +71,24 @@ class AnswerReader:
         self.seen = False
         self.ended = False
         self.fragments: list[str] = []
+        self.repeatable = True
         self._handlers: Mapping[str, Callable[[Mapping[str, Any], list[StreamEvent]], None]] = {
             "response.output_item.added": self._added,
             "response.output_item.done": self._done,
             "response.output_text.delta": self._text_delta,
             "response.output_text.done": self._text_done,
             "response.refusal.delta": self._refusal_delta,
+            "response.refusal.done": self._refusal_done,
+            "response.content_part.done": self._part_done,
             "response.output_text.annotation.added": self._annotation,
             "response.function_call_arguments.delta": self._arguments_delta,
             "response.function_call_arguments.done": self._arguments_done,
+            "response.custom_tool_call_input.delta": self._input_delta,
+            "response.custom_tool_call_input.done": self._input_done,
             "response.reasoning_summary_text.delta": self._summary_delta,
+            "response.reasoning_summary_text.done": self._summary_done,
             "response.reasoning_text.delta": self._reasoning_delta,
+            "response.reasoning_text.done": self._reasoning_done,
         }
 
     # Events
@@ -160,7 +157,7 @@ class AnswerReader:
     # Items that grow
 
     def _item_at(self, payload: Mapping[str, Any], kind: str) -> tuple[GrowingItem, int]:
-        index = self._place(payload)
+        index = self._places.of(payload, self._open)
         item = self._open.get(index)
         if item is None:
             item = GrowingItem({"type": kind})
@@ -168,38 +165,26 @@ class AnswerReader:
                 # Said once more after the item was complete: whatever it is, it adds nothing.
                 return item, -1
             self._open[index] = item
+            self._places.take(index, {"type": kind, "id": payload.get("item_id")})
         return item, index * PARTS_OF_AN_ITEM
-
-    def _place(self, payload: Mapping[str, Any]) -> int:
-        """The place of the item that an event is about; without an index, the last that is open."""
-        index = payload.get("output_index")
-        if type(index) is int:
-            return self._places.get(index, index)
-        return max(self._open, default=self._next_place())
-
-    def _next_place(self) -> int:
-        return 1 + max((*self._open, *self._closed), default=-1)
 
     def _added(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         item = payload.get("item")
         if not isinstance(item, Mapping):
             return
         given = payload.get("output_index")
-        index = self._place(payload) if type(given) is int else self._next_place()
-        identity = item.get("id")
+        index = self._places.of(payload, self._open) if type(given) is int else self._places.next()
+        identity, moved = item.get("id"), None
         state = self._open.get(index)
-        if isinstance(identity, str) and self._names.get(identity) == index:
+        if state is not None and "id" in state.item and self._places.is_known(identity, index):
             return  # said once more
         if (state is not None and "id" in state.item) or index in self._closed:
             # Some servers give every item the index 0: each is an item of its own all the same.
             if state is not None:
                 self._close(index, state.grown(), events, cut=False)
-            index = self._next_place()
-            if type(given) is int:
-                self._places[given] = index
+            index, moved = self._places.next(), given
             state = None
-        if isinstance(identity, str):
-            self._names[identity] = index
+        self._places.take(index, item, index=moved)
         state = self._open.setdefault(index, state or GrowingItem({}))
         state.item = {**state.item, **item}
         name, call_id = item.get("name"), item.get("call_id")
@@ -219,9 +204,14 @@ class AnswerReader:
             if state.said:
                 events.append(ToolCallDelta("".join(state.said[0]), part))
 
-    def _say(self, state: GrowingItem, place: int, text: str) -> None:
+    def _say(self, state: GrowingItem, place: int, text: str) -> str:
+        """Add a piece, and return what may be told of it: of a character in two halves the first waits for the other."""
+        text = state.joined(place, text)
         self.fragments = state.said.setdefault(place, [])
-        self.fragments.append(text)
+        if text:
+            self.fragments.append(text)
+        self.repeatable = not state.is_halved
+        return text
 
     def _text_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         text = payload.get("delta")
@@ -229,20 +219,47 @@ class AnswerReader:
             return
         state, part = self._item_at(payload, MESSAGE)
         place = number_in(payload, "content_index")
-        self._say(state, place, text)
-        if part >= 0:
+        if (text := self._say(state, place, text)) and part >= 0:
             events.append(TextDelta(text, part + place))
 
+    # What the end of a part says, its deltas said before; but some servers have none.
+
+    def _is_unsaid(self, payload: Mapping[str, Any], place: int) -> bool:
+        state = self._open.get(self._places.of(payload, self._open))
+        return state is not None and not state.said.get(place)
+
     def _text_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        """What its deltas said before; some servers have none."""
-        state = self._open.get(self._place(payload))
-        if state is not None and not state.said.get(number_in(payload, "content_index")):
+        if self._is_unsaid(payload, number_in(payload, "content_index")):
             self._text_delta({**payload, "delta": payload.get("text")}, events)
 
+    def _refusal_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        if self._is_unsaid(payload, number_in(payload, "content_index")):
+            self._refusal_delta({**payload, "delta": payload.get("refusal")}, events)
+
+    def _part_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        match payload.get("part"):
+            case {"type": "output_text", "text": str(text)}:
+                self._text_done({**payload, "text": text}, events)
+            case {"type": "refusal", "refusal": str(text)}:
+                self._refusal_done({**payload, "refusal": text}, events)
+            case {"type": "reasoning_text", "text": str(text)}:
+                self._reasoning_done({**payload, "text": text}, events)
+
     def _arguments_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
-        state = self._open.get(self._place(payload))
-        if state is not None and not state.said:
+        if self._is_unsaid(payload, 0):
             self._arguments_delta({**payload, "delta": arguments_text(payload.get("arguments"))}, events)
+
+    def _input_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        if self._is_unsaid(payload, 0):
+            self._input_delta({**payload, "delta": payload.get("input")}, events)
+
+    def _summary_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        if self._is_unsaid(payload, number_in(payload, "summary_index")):
+            self._summary_delta({**payload, "delta": payload.get("text")}, events)
+
+    def _reasoning_done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        if self._is_unsaid(payload, PARTS_OF_AN_ITEM + number_in(payload, "content_index")):
+            self._reasoning_delta({**payload, "delta": payload.get("text")}, events)
 
     def _refusal_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         state, _ = self._item_at(payload, MESSAGE)
@@ -259,9 +276,14 @@ class AnswerReader:
         if not isinstance(text, str) or not text:
             return
         state, part = self._item_at(payload, FUNCTION_CALL)
-        self._say(state, 0, text)
-        if state.started and part >= 0:
+        if (text := self._say(state, 0, text)) and state.started and part >= 0:
             events.append(ToolCallDelta(text, part))
+
+    def _input_delta(self, payload: Mapping[str, Any], _: list[StreamEvent]) -> None:
+        """Free text, which is told as an argument once it is whole."""
+        text = payload.get("delta")
+        if isinstance(text, str) and text:
+            self._say(self._item_at(payload, CUSTOM_CALL)[0], 0, text)
 
     def _summary_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         self._think(payload, number_in(payload, "summary_index"), events)
@@ -276,20 +298,20 @@ class AnswerReader:
             return
         state, part = self._item_at(payload, REASONING)
         joint = JOINT if state.said and place not in state.said else ""
-        self._say(state, place, text)
-        if part >= 0:
+        if (text := self._say(state, place, text)) and part >= 0:
             events.append(ThinkingDelta(joint + text, part))
 
     def _done(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         item = payload.get("item")
         if isinstance(item, Mapping):
-            self._close(self._place(payload), item, events, cut=False)
+            self._close(self._places.of(payload, self._open), item, events, cut=False)
 
     # Items that are complete
 
     def _close(self, index: int, item: Mapping[str, Any], events: list[StreamEvent], *, cut: bool) -> None:
         if index in self._closed:
             return
+        self._places.take(index, item)
         state = self._open.pop(index, None) or GrowingItem({})
         for place, found in state.annotations.items():
             item = with_annotations(item, place, found)
@@ -341,9 +363,9 @@ class AnswerReader:
             self._reason = details["reason"]
         cut = self._status == "incomplete" or self._reason is not None
         output = response.get("output")
-        for index, item in enumerate(output if isinstance(output, (list, tuple)) else ()):
-            if isinstance(item, Mapping):
-                self._close(index, item, events, cut=cut)
+        items = [item for item in output if isinstance(item, Mapping)] if isinstance(output, (list, tuple)) else []
+        for index, item in zip(self._places.of_all(items), items, strict=True):
+            self._close(index, item, events, cut=cut)
         for index in sorted(self._open):
             self._close(index, self._open[index].grown(), events, cut=cut)
             told = f"item {index} of the answer was not told as complete; it is read from its pieces"
@@ -360,25 +382,4 @@ class AnswerReader:
         if details := usage_details(self._usage):
             metadata["usage_details"] = details
         parts = [part for index in sorted(self._closed) for _, part in self._closed[index]]
-        return [ResponseEnd(self._finish_reason(parts), metadata)]
-
-    def _finish_reason(self, parts: list[AiPart]) -> FinishReason:
-        if self._reason is not None:
-            return _INCOMPLETE.get(self._reason, FinishReason.OTHER)
-        reason = _STATUSES.get(self._status or "completed", FinishReason.OTHER)
-        if reason is not FinishReason.STOP:
-            return reason
-        if any(type(part) is ToolCall for part in parts):
-            return settle_finish_reason(FinishReason.STOP, has_calls=True)
-        if any(type(part) is OpaqueContent and part.data.get("type") == "mcp_approval_request" for part in parts):
-            return FinishReason.PAUSE
-        last = next((part for part in reversed(parts) if type(part) is TextContent), None)
-        if last is None:
-            return FinishReason.STOP
-        # A refusal is a part of the last message, whose parts share its id.
-        identity = own_extras(last.extras).get("id")
-        declined = is_refusal(last) or any(
-            is_refusal(part) and identity is not None and own_extras(part.extras).get("id") == identity  # type: ignore[union-attr]
-            for part in parts
-        )
-        return FinishReason.REFUSAL if declined else FinishReason.STOP
+        return [ResponseEnd(ending_of(self._status, self._reason, parts), metadata)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from polywire.translation.halves import HalfJoiner
 from polywire_openai.responses.fields import MESSAGE
 
 __all__ = ["PARTS_OF_AN_ITEM", "GrowingItem", "number_in", "with_annotations"]
@@ -16,17 +17,31 @@ PARTS_OF_AN_ITEM = 1000
 class GrowingItem:
     """One item of the answer, as far as it has come."""
 
-    __slots__ = ("annotations", "item", "said", "started")
+    __slots__ = ("_halves", "annotations", "item", "said", "started")
 
     def __init__(self, item: dict[str, Any]) -> None:
         self.item = item
         self.said: dict[int, list[str]] = {}
         self.annotations: dict[int, list[Any]] = {}
         self.started = False
+        self._halves: dict[int, HalfJoiner] = {}
+
+    @property
+    def is_halved(self) -> bool:
+        """Whether half a character waits for its other half."""
+        return any(joiner.half for joiner in self._halves.values()) if self._halves else False
+
+    def joined(self, place: int, text: str) -> str:
+        """Return what may be told of a further piece: a character in two halves comes with the second."""
+        if not self._halves and text.isascii():
+            return text
+        return self._halves.setdefault(place, HalfJoiner()).add(text)
 
     def grown(self) -> dict[str, Any]:
         """Return the item as its pieces make it, for one that is never told as complete."""
-        item, said = self.item, {place: "".join(texts) for place, texts in sorted(self.said.items())}
+        left = {place: joiner.finish() for place, joiner in self._halves.items()}
+        said = {place: "".join(texts) + left.get(place, "") for place, texts in sorted(self.said.items())}
+        item = self.item
         refusals = item.pop("refusals", set())
         match item.get("type", MESSAGE):
             case "message":
@@ -37,6 +52,8 @@ class GrowingItem:
                 return {**item, "status": "completed", "content": content}
             case "function_call" if said:
                 return {**item, "arguments": said[0]}
+            case "custom_tool_call" if said:
+                return {**item, "input": said[0]}
             case "reasoning" if said:
                 short = [text for place, text in said.items() if place < PARTS_OF_AN_ITEM]
                 full = [text for place, text in said.items() if place >= PARTS_OF_AN_ITEM]

@@ -56,7 +56,7 @@ class OpenAIResponsesStreamDecoder:
             msg = f"an event of the stream is not JSON: {self._broken[:200]!r}"
             raise ProtocolError(msg)
         try:
-            payload = wire_json.decode_body(data)
+            payload = wire_json.decode(data)
         except ValueError:
             if frame.event == "error":
                 raise error_inside({"error": data.decode("utf-8", "replace")}) from None
@@ -68,12 +68,16 @@ class OpenAIResponsesStreamDecoder:
                 raise error_inside(payload if isinstance(payload, list) else {"error": payload})
             msg = f"an event of the stream is no object: {data[:200]!r}"
             raise ProtocolError(msg)
+        if (b"\\ud" in data or b"\\uD" in data) and "delta" not in payload:
+            payload = wire_json.replace_surrogates(payload)
         if "type" not in payload and frame.event:
             payload = {**payload, "type": frame.event}
         events = self._answer.read(payload)
         self.ended = self._answer.ended
-        if len(events) == 1 and isinstance(event := events[0], (TextDelta, ThinkingDelta, ToolCallDelta)):
-            self.runs.learn(frame, payload, _TEXT, event, self._answer.fragments, ignored=_NO_NEWS)
+        if len(events) == 1 and self._answer.repeatable:
+            event = events[0]
+            if isinstance(event, (TextDelta, ThinkingDelta, ToolCallDelta)):
+                self.runs.learn(frame, payload, _TEXT, event, self._answer.fragments, ignored=_NO_NEWS)
         return events
 
     def finish(self) -> Sequence[StreamEvent]:
