@@ -39,7 +39,7 @@ from polywire.translation.finish import finish_reason, settle_finish_reason
 from polywire.translation.names import NameMap
 from polywire_gemini.errors import decode_error
 from polywire_gemini.partial_calls import PartialCall
-from polywire_gemini.parts import WIRE, decode_media
+from polywire_gemini.parts import WIRE, Media, decode_media
 
 __all__ = ["GeminiStreamDecoder", "decode_answer", "usage_of"]
 
@@ -51,7 +51,7 @@ def decode_answer(
     if not response.body.strip():
         msg = "the vendor sent an empty body"
         raise EmptyResponse(msg, status=response.status)
-    decoder = GeminiStreamDecoder(names, schemas)
+    decoder = GeminiStreamDecoder(names, schemas, is_whole=True)
     collector = ResponseCollector()
     collector.add(ResponseStart(origin=origin))
     collector.add_all(decoder.feed(Frame(response.body)))
@@ -79,14 +79,29 @@ _PIECES_OF_TEXT = frozenset({TextDelta, ThinkingDelta})
 _METADATA_NAMES = {"responseId": "id", "modelVersion": "model"}
 
 
+def _media_or_block(part: Mapping[str, Any]) -> Media | OpaqueContent:
+    """A part that is neither text nor a call; data that is no base64 is kept as it came."""
+    try:
+        return decode_media(part) or OpaqueContent(WIRE, part)
+    except ValueError:
+        return OpaqueContent(WIRE, part)
+
+
 def _is_foreign(body: dict[str, Any]) -> bool:
     return "candidates" not in body and "usageMetadata" not in body and is_foreign_error(body)
 
 
 class GeminiStreamDecoder:
-    """Reads one stream. There is no end mark: the bytes end after a chunk with a finish reason."""
+    """
+    Reads one stream. There is no end mark: the bytes end after a chunk with a finish reason.
 
-    def __init__(self, names: NameMap, schemas: Mapping[str, Lowered]) -> None:
+    `is_whole`: what is read is a whole answer. There a reason that is left out is the unspecified one, as any default value.
+    """
+
+    def __init__(self, names: NameMap, schemas: Mapping[str, Lowered], *, is_whole: bool = False) -> None:
+        self._is_whole = is_whole
+        self._candidate: Any = None
+        self._others = 0
         self.ended = False
         self.runs = Runs()
         self._names = names
@@ -160,13 +175,10 @@ class GeminiStreamDecoder:
         candidates = body.get("candidates")
         candidates = [each for each in candidates if isinstance(each, dict)] if isinstance(candidates, list) else None
         if candidates:
-            if len(candidates) > 1:
-                events.append(
-                    NoticeAdded(Notice("dropped", "candidates", f"{len(candidates)} answers came; the first is taken"))
-                )
-            self._read_candidate(candidates[0], events)
+            self._read_candidates(candidates, events)
         elif isinstance(feedback := body.get("promptFeedback"), dict) and feedback.get("blockReason"):
-            msg = f"the prompt was blocked: {feedback['blockReason']}"
+            said = feedback.get("blockReasonMessage")
+            msg = f"the prompt was blocked: {feedback['blockReason']}" + (f": {said}" if said else "")
             raise ContentFiltered(msg, code=str(feedback["blockReason"]), request_id=body.get("responseId"))
         # Each piece tells anew what the answer costs so far. While text flows that is held back [measured: told with each
         # piece it is a third of what a streamed event costs].
@@ -180,6 +192,20 @@ class GeminiStreamDecoder:
             return ()
         self._told = usage
         return (UsageUpdate(usage_of(usage)),)
+
+    def _read_candidates(self, candidates: list[dict[str, Any]], events: list[StreamEvent]) -> None:
+        """Read the one answer that is taken, of several that come side by side, in one chunk or in turns."""
+        if len(candidates) == 1 and (candidates[0].get("index") or 0) == self._candidate:
+            self._read_candidate(candidates[0], events)
+            return
+        by_index = {each.get("index") or 0: each for each in reversed(candidates) if type(each.get("index", 0)) is int}
+        if self._candidate is None:
+            self._candidate = min(by_index, default=0)
+        if self._candidate in by_index:
+            self._read_candidate(by_index.pop(self._candidate), events)
+        if by_index and not self._others:
+            events.append(NoticeAdded(Notice("dropped", "candidates", "several answers came; the first is taken")))
+        self._others += len(by_index)
 
     def _read_candidate(self, candidate: dict[str, Any], events: list[StreamEvent]) -> None:
         for key, value in candidate.items():
@@ -215,7 +241,9 @@ class GeminiStreamDecoder:
             if body.get("error") is not None or _is_foreign(body):
                 told = body["error"] if isinstance(body.get("error"), dict) else body
                 status = told.get("code", told.get("statusCode"))
-                status = status if isinstance(status, int) else 500
+                if isinstance(status, str) and status.isascii() and status.isdigit():
+                    status = int(status)
+                status = status if isinstance(status, int) and 400 <= status <= 599 else 500
                 raise decode_error(HttpResponse(status, Headers(), wire_json.encode(body)))
             yield body
 
@@ -244,19 +272,16 @@ class GeminiStreamDecoder:
                 self._end_partial(events)
         elif "text" in part:
             self._read_text(part, events)
-        elif (media := decode_media(part)) is not None:
+        elif any(value is not None for value in part.values()):
             self._said = True
-            events.append(PartEnd(media, self._next(None)))
-        elif part:
-            self._said = True
-            events.append(PartEnd(OpaqueContent(WIRE, part), self._next(None)))
+            events.append(PartEnd(_media_or_block(part), self._next(None)))
 
     def _read_text(self, part: Mapping[str, Any], events: list[StreamEvent]) -> None:
         text, thought, signature = part["text"], bool(part.get("thought")), part.get("thoughtSignature")
         text = text if isinstance(text, str) else ""
         signature = signature if isinstance(signature, str) else None
         kind = ThinkingDelta if thought else TextDelta
-        side = {key: value for key, value in part.items() if key not in {"text", "thought"}}
+        side = {key: value for key, value in part.items() if key not in {"text", "thought"} and value is not None}
         if not thought and text:
             self._said = True
         if side:
@@ -321,9 +346,12 @@ class GeminiStreamDecoder:
         if not self._started:
             msg = "the stream ended before its first event"
             raise EmptyResponse(msg)
-        if self._reason is None:
+        if self._reason is None and not self._is_whole:
             msg = "the stream ended without a finish reason"
             raise StreamInterrupted(msg)
+        if self._reason is None and self._candidate is None:
+            msg = "the answer holds no candidate"
+            raise EmptyResponse(msg)
         self.ended = True
         events: list[StreamEvent] = []
         if self._partial is not None:
@@ -332,6 +360,6 @@ class GeminiStreamDecoder:
         if not self._said:
             events.append(PartEnd(TextContent(""), self._next(None)))
         reason: FinishReason | None = finish_reason(self._reason)
-        metadata = {**self._metadata, "raw_finish_reason": self._reason}
+        metadata = {**self._metadata, **({} if self._reason is None else {"raw_finish_reason": self._reason})}
         events.append(ResponseEnd(settle_finish_reason(reason, has_calls=self._calls > 0), metadata))
         return events

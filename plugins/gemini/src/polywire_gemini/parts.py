@@ -19,7 +19,7 @@ from polywire.media_types import from_base64, sniff_media_type
 from polywire.profiles import Profile
 from polywire.translation.media import source_of
 
-__all__ = ["WIRE", "decode_media", "encode_content", "encode_media", "own_extras"]
+__all__ = ["WIRE", "Media", "decode_media", "encode_content", "encode_media", "own_extras"]
 
 WIRE = "gemini"
 
