@@ -252,6 +252,114 @@ def test_the_callers_headers_win_over_the_usual_ones(serve: Any, send_one: SendO
 
 
 @both
+def test_an_own_content_length_is_not_told_twice(serve: Any, send_one: SendOne) -> None:
+    heads: list[str] = []
+
+    def handle(exchange: Exchange) -> None:
+        heads.append(json.dumps(exchange.headers))
+        exchange.answer(200, exchange.body)
+
+    server = serve(handle)
+
+    assert send_one(HttpxTransport(), request_to(server, **{"Content-Length": "7"})).body == b'{"q":1}'
+    assert [json.loads(head)["content-length"] for head in heads] == ["7"]
+
+
+def different_requests(server: Server) -> list[HttpRequest]:
+    url = f"{server.url}/chat"
+    headers = {"X-Key": "a"}
+    return [
+        HttpRequest("chat", b"one", headers, url=url),
+        HttpRequest("chat", b"one and two", dict(headers), url=url),
+        HttpRequest("chat", b"", headers, url=url),
+        HttpRequest("chat", b"three", {"X-Key": "b"}, url=url),
+        HttpRequest("chat", b"three", {"X-Key": "b", "User-Agent": "mine"}, url=url),
+        HttpRequest("chat", b"three", {"X-Key": "b", "Content-Length": "5"}, url=url),
+        HttpRequest("chat", b"longer", {"X-Key": "b"}, url=url),
+        HttpRequest("chat", b"", {}, "GET", url=url),
+        HttpRequest("chat", b"", {"X-Key": "c"}, "DELETE", url=url),
+        HttpRequest("chat", b"one", headers, url=f"{server.url}/other"),
+        HttpRequest("chat", b"one", headers, url=url),
+    ]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_requests_in_turn_have_nothing_of_each_other(serve: Any, is_async: bool) -> None:
+    server = serve(echo)
+    transport = HttpxTransport()
+    requests = different_requests(server)
+
+    async def run() -> list[HttpResponse]:
+        return [await asend(transport, request) for request in requests]
+
+    if is_async:
+        answers = asyncio.run(run())
+    else:
+        answers = [send(transport, request) for request in requests]
+        transport.close()
+
+    for request, answer in zip(requests, answers, strict=True):
+        echoed = json.loads(answer.body)
+        assert (echoed["method"], echoed["body"]) == (request.method, request.body.decode())
+        assert f"http://127.0.0.1:{server.port}{echoed['path']}" == request.url
+        assert echoed["headers"].get("x-key") == request.headers.get("X-Key")
+        assert echoed["headers"]["user-agent"] == request.headers.get("User-Agent", "polywire")
+        expected = str(len(request.body)) if request.body or request.method == "POST" else None
+        assert echoed["headers"].get("content-length") == expected
+    assert server.connections == 1
+
+
+@both
+@pytest.mark.parametrize("size", [30_000, 70_000, 1_000_000, 6_000_000])
+def test_a_large_body_goes_out_and_comes_back_whole(serve: Any, send_one: SendOne, size: int) -> None:
+    server = serve(lambda exchange: exchange.answer(200, exchange.body))
+    body = os.urandom(size)
+
+    assert send_one(HttpxTransport(), HttpRequest("chat", body, url=f"{server.url}/chat")).body == body
+
+
+@both
+def test_what_is_said_before_the_answer_is_passed_over(serve: Any, send_one: SendOne) -> None:
+    def handle(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
+        echo(exchange)
+
+    server = serve(handle)
+
+    assert send_one(HttpxTransport(), request_to(server)).status == 200
+
+
+@both
+@pytest.mark.parametrize("status", [204, 304])
+def test_an_answer_without_a_body(serve: Any, send_one: SendOne, status: int) -> None:
+    server = serve(lambda exchange: exchange.send(f"HTTP/1.1 {status} X\r\n\r\n".encode()))
+
+    answer = send_one(HttpxTransport(), request_to(server))
+    assert (answer.status, answer.body) == (status, b"")
+
+
+@both
+def test_a_body_that_lasts_until_the_connection_ends(serve: Any, send_one: SendOne) -> None:
+    def handle(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\n\r\n" + b"text" * 10_000)
+        raise OSError
+
+    server = serve(handle)
+
+    assert send_one(HttpxTransport(), request_to(server)).body == b"text" * 10_000
+
+
+@both
+@pytest.mark.parametrize("method", ["", "PO ST", "POST\r\nX-Other: 1"])
+def test_a_method_that_is_none(serve: Any, send_one: SendOne, method: str) -> None:
+    server = serve(echo)
+
+    with pytest.raises((SettingsError, ConnectionFailed)):
+        send_one(HttpxTransport(), HttpRequest("chat", b"x", {}, method, f"{server.url}/chat"))
+    assert server.exchanges == []
+
+
+@both
 @pytest.mark.parametrize(
     ("encoding", "pack"),
     [("gzip", gzip.compress), ("deflate", zlib.compress), ("identity", bytes), ("GZIP", gzip.compress)],
@@ -947,6 +1055,21 @@ async def abreak_off_by_cancelling(model: HttpChatModel) -> None:
     gc.collect()
     for _ in range(5):
         await asyncio.sleep(0)
+
+
+def test_an_async_answer_that_is_closed_unread_gives_its_connection_back(serve: Any) -> None:
+    server = serve(long_streams)
+    transport = HttpxTransport(max_connections=1)
+
+    async def run() -> str | None:
+        for _ in range(3):
+            answer = await transport.asend(request_to(server, "stream"), stream=True, timeouts=DEFAULT)
+            assert isinstance(answer, HttpStream)
+            await answer.aclose()
+        return (await model_on(server, transport).achat("hi")).text
+
+    assert asyncio.run(run()) == "fine"
+    gc.collect()
 
 
 @pytest.mark.parametrize("breaking", [abreak_off, abreak_off_by_with, abreak_off_by_error, abreak_off_by_cancelling])

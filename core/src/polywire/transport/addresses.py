@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from polywire.errors import SettingsError
+from polywire.fast_dataclass import dataclass
 
 __all__ = ["Address", "address_of"]
 

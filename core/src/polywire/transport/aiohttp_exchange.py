@@ -189,9 +189,9 @@ class _Answer:
         self._give_back()
 
     def __del__(self) -> None:
-        # Nobody has read it or closed it. A connection that is left alone complains.
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            self._end()
+        if not self._closed:  # nobody has read it or closed it, and a connection that is left alone complains
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self._end()
 
     def abort(self) -> None:
         transport = None if self._closed else self._connection.transport

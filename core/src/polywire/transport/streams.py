@@ -5,11 +5,11 @@ What a transport is: the contract and its values.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from polywire.codec import Headers, HttpRequest, HttpResponse
 from polywire.errors import SettingsError
+from polywire.fast_dataclass import dataclass
 
 __all__ = ["MAX_ERROR_BODY_BYTES", "HttpStream", "HttpTransport", "Timeouts", "is_success"]
 
