@@ -70,14 +70,19 @@ def recall_beginning(messages: Sequence[Any]) -> tuple[Any, int]:
     A beginning counts only if it is made of the very same objects: equal ones may differ in what is written for them
     (`True` and `1` are equal).
     """
-    for position in range(len(messages) - 1, max(len(messages) - _LOOK_BACK, 0) - 1, -1):
-        beginning = _memo_of(messages[position])[2]
+    position = len(messages)
+    for message in messages[: -_LOOK_BACK - 1 : -1]:
+        position -= 1
+        try:
+            beginning = message._memo[2]
+        except AttributeError:  # as in `_memo_of`
+            continue
         if beginning is not None:
             before, found = beginning
             if len(before) == position and all(map(is_, before, messages)):
                 return found, position + 1
             # It belongs to another conversation, or to this one before it was edited. Kept, it would hold that one alive.
-            _set_beginning(messages[position], None)
+            _set_beginning(message, None)
             return None, 0
     return None, 0
 
