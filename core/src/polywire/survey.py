@@ -21,7 +21,7 @@ __all__ = ["Survey", "survey"]
 class Survey:
     """
     What a history holds. There is one for each history (as a sequence of the very same messages), and it never changes,
-    save for what others note in the last two attributes.
+    save for what others note in the last three attributes.
 
     Attributes:
         waiting: the calls of the last turn that have no result yet.
@@ -35,6 +35,7 @@ class Survey:
         cache_marks: whether a content bears one.
         fitting: a pattern of ids, and how many of `call_ids`, from the first, are known to match it.
         written: a codec's key, the number of messages from the first that it has written, and what it wrote.
+        measured: how many messages from the first have been measured, their bytes, and how many media they hold.
     """
 
     __slots__ = (
@@ -42,6 +43,7 @@ class Survey:
         "cache_marks",
         "call_ids",
         "fitting",
+        "measured",
         "media_in_results",
         "names",
         "parallel",
@@ -63,6 +65,7 @@ class Survey:
         self.cache_marks = False
         self.fitting: tuple[str | None, int] = (None, 0)
         self.written: tuple[object, int, Any] = (None, 0, None)
+        self.measured = (0, 0, 0)
 
     @property
     def closes(self) -> bool:
@@ -75,7 +78,7 @@ class Survey:
         found.call_ids, found.names, found.wires = self.call_ids.copy(), self.names.copy(), self.wires.copy()
         found.repeated_ids, found.parallel = self.repeated_ids, self.parallel
         found.media_in_results, found.cache_marks = self.media_in_results, self.cache_marks
-        found.fitting, found.written = self.fitting, self.written
+        found.fitting, found.written, found.measured = self.fitting, self.written, self.measured
         found.waiting, found.broken = self.waiting, self.broken
         found._add(messages)
         return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from polywire.contents import TextContent, ThinkingContent
-from polywire.messages import AiMessage, CustomMessage
+from polywire.messages import AiMessage, CustomMessage, Message
 from polywire.requests import ChatRequest, ChatRequestParameters
+from polywire.survey import survey
 from polywire.tool_calls import ToolCall
 
 __all__ = ["EXPECTED_OUTPUT", "estimate_tokens"]
@@ -24,20 +25,10 @@ def estimate_tokens(request: ChatRequest, defaults: ChatRequestParameters | None
     Vendors' tokens are 3 to 4 bytes of common text. Where no `max_tokens` is set, `EXPECTED_OUTPUT` is reserved.
     """
     parameters = request.parameters
-    size = media = 0
-    for message in request.messages:
-        if isinstance(message, CustomMessage):
-            size += len(str(message.attributes))
-            continue
-        for part in message.parts if isinstance(message, AiMessage) else message.contents:
-            if isinstance(part, (TextContent, ThinkingContent)):
-                size += _bytes(part.text)
-            elif isinstance(part, ToolCall):
-                size += _bytes(part.arguments) + len(part.name)
-            else:
-                media += 1
+    size, media = _measured(request.messages)
     tools = parameters.tools if parameters.tools is not None or defaults is None else defaults.tools
-    size += sum(_tool_size(tool) for tool in tools or ())
+    for tool in tools or ():
+        size += _tool_size(tool)
     output = parameters.max_tokens
     if output is None and defaults is not None:
         output = defaults.max_tokens
@@ -47,6 +38,26 @@ def estimate_tokens(request: ChatRequest, defaults: ChatRequestParameters | None
         + len(request.messages) * _TOKENS_PER_MESSAGE
         + (EXPECTED_OUTPUT if output is None else output)
     )
+
+
+def _measured(messages: tuple[Message, ...]) -> tuple[int, int]:
+    """Return the bytes of a history and the number of its media; only what was added to one that is known is measured."""
+    found = survey(messages)
+    count, size, media = found.measured
+    if count < len(messages):
+        for message in messages[count:]:
+            if isinstance(message, CustomMessage):
+                size += len(str(message.attributes))
+                continue
+            for part in message.parts if isinstance(message, AiMessage) else message.contents:
+                if isinstance(part, (TextContent, ThinkingContent)):
+                    size += _bytes(part.text)
+                elif isinstance(part, ToolCall):
+                    size += _bytes(part.arguments) + len(part.name)
+                else:
+                    media += 1
+        found.measured = (len(messages), size, media)
+    return size, media
 
 
 def _bytes(text: str) -> int:
