@@ -64,7 +64,7 @@ class MemoryBook:
             owner,
             None if requests is None else requests.mark(1),
             None if meter is None else meter.mark(weight),
-            book=self,
+            self,
         )
 
     def give_back(self, permit: Permit, now: float, tokens: int | None, *, sent: bool) -> None:
@@ -150,7 +150,7 @@ class MemoryLimiter:
         return len(self._queue) - self._dead
 
     def try_acquire(self, tokens: int) -> Permit | None:
-        if self._queue or not self._lock.acquire(blocking=False):
+        if self._queue or not self._lock.acquire(False):
             return None
         try:
             if self._inbox:
@@ -197,7 +197,7 @@ class MemoryLimiter:
 
     def release(self, permit: Permit, tokens: int | None, *, sent: bool) -> None:
         # Most often nobody is at it and nobody waits: then the way through the inbox is left out [a third of its cost].
-        if self._inbox or self._queue or not self._lock.acquire(blocking=False):
+        if self._inbox or self._queue or not self._lock.acquire(False):
             self._inbox.append(("release", permit, tokens, sent))
             self._work()
             return
@@ -223,7 +223,7 @@ class MemoryLimiter:
         """Nothing to close."""
 
     def _work(self) -> None:
-        while self._inbox and self._lock.acquire(blocking=False):
+        while self._inbox and self._lock.acquire(False):
             try:
                 self._read_inbox()
                 self._serve()

@@ -14,7 +14,9 @@ bucket will be empty again (TAT). Two things come on top here:
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from polywire.errors import SettingsError
 
@@ -82,7 +84,7 @@ class RateLimit:
         return self.weight(amount) <= self.rates[0].burst
 
 
-class Mark(NamedTuple):
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """Where the meter stood right after a reservation; a refund needs it."""
 
     weight: int
@@ -97,7 +99,7 @@ class Meter:
 
     def __init__(self, limit: RateLimit) -> None:
         self._limit = limit
-        self._state: tuple[float, ...] = limit.algorithm.initial(limit.rates)
+        self._state: tuple[Any, ...] = limit.algorithm.initial(limit.rates)
         self._refunded = 0
 
     def take(self, now: int, weight: int) -> int | None:
@@ -115,7 +117,7 @@ class Meter:
 
     def mark(self, weight: int) -> Mark:
         """Return where the meter stands after a `take`."""
-        return Mark(weight, int(self._state[0]), self._refunded)
+        return Mark(weight, self._state[0], self._refunded)
 
     def settle(self, now: int, mark: Mark, weight: int) -> None:
         """Let a reservation have been `weight` units: charge what is missing, or give back what may be given back."""

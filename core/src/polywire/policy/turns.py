@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
 from polywire.errors import ModelTimeout, RateLimited
 from polywire.policy.rates import Mark
 from polywire.policy.runtime import Waiter
@@ -21,33 +23,28 @@ class LimitTimeout(RateLimited, ModelTimeout):
     """
 
 
-class Permit:
+class Permit(msgspec.Struct, eq=False, weakref=True):
     """
     The right to make one call.
 
     It must be released, and is: by its policy, at the end of its stream, or, where both are dropped, by its finaliser.
-    `book` is the one in this process that granted it; `lease` its name in a store.
+
+    Attributes:
+        limiter: takes it back.
+        requests, tokens: where the meters stood when it was granted.
+        book: the one in this process that granted it.
+        lease: its name in a store.
+        notice: what the response shall say about how it was granted.
+        released: whether it was given back.
     """
 
-    __slots__ = ("__weakref__", "_limiter", "book", "lease", "notice", "released", "requests", "tokens")
-
-    def __init__(
-        self,
-        limiter: Limiter,
-        requests: Mark | None,
-        tokens: Mark | None,
-        *,
-        book: object = None,
-        lease: str | None = None,
-        notice: str | None = None,
-    ) -> None:
-        self._limiter = limiter
-        self.requests = requests
-        self.tokens = tokens
-        self.book = book
-        self.lease = lease
-        self.notice = notice
-        self.released = False
+    limiter: Limiter
+    requests: Mark | None
+    tokens: Mark | None
+    book: object = None
+    lease: str | None = None
+    notice: str | None = None
+    released: bool = False
 
     def release(self, tokens: int | None = None, *, sent: bool = True) -> None:
         """
@@ -58,11 +55,11 @@ class Permit:
             sent: with `False` the call never reached the vendor, and its request is not counted either.
         """
         if not self.released:
-            self._limiter.release(self, tokens, sent=sent)
+            self.limiter.release(self, tokens, sent=sent)
 
     def __del__(self) -> None:
         if not self.released:
-            self._limiter.release(self, None, sent=True)
+            self.limiter.release(self, None, sent=True)
 
 
 class Ticket(Waiter):
