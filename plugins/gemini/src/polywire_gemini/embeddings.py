@@ -133,10 +133,19 @@ class VertexEmbeddingCodec:
 
 
 def _body(response: HttpResponse) -> dict[str, Any]:
-    body = wire_json.decode_object(response.body)
-    if body is not None and "error" in body:
-        raise decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
-    return body or {}
+    try:
+        body = wire_json.decode(response.body)
+    except ValueError:
+        return {}
+    if isinstance(body, list) and len(body) == 1:  # errors come wrapped in a list now and then
+        [body] = body
+    if not isinstance(body, dict):
+        return {}
+    if "error" in body:
+        told = body["error"].get("code") if isinstance(body["error"], dict) else None
+        status = told if isinstance(told, int) and 400 <= told <= 599 else 500
+        raise decode_error(HttpResponse(status, response.headers, wire_json.encode(body), response.received_at))
+    return body
 
 
 def _normalised(vector: Vector) -> Vector:

@@ -121,7 +121,7 @@ def _in_order(data: Sequence[Any]) -> Sequence[Mapping[str, Any]]:
         msg = "a vector of the answer is no JSON object"
         raise ProtocolError(msg)
     places = [item.get("index") for item in items]
-    if sorted(place for place in places if isinstance(place, int)) != list(range(len(items))):
+    if any(type(place) is not int for place in places) or len(set(places)) < len(places):
         return items
     return sorted(items, key=lambda item: int(item["index"]))
 
