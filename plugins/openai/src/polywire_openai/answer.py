@@ -138,13 +138,11 @@ class AnswerReader:
         if isinstance(choices, Mapping):
             choices = [choices]
         if isinstance(choices, list):
-            for choice in choices:
-                if not isinstance(choice, Mapping):
-                    continue
-                index = choice.get("index") or 0
-                if self._choice_index is None:
-                    self._choice_index = index
-                if index == self._choice_index and found is None:
+            told = [choice for choice in choices if isinstance(choice, Mapping)]
+            if self._choice_index is None and told:
+                self._choice_index = self._first_of([choice.get("index") or 0 for choice in told])
+            for choice in told:
+                if (choice.get("index") or 0) == self._choice_index and found is None:
                     found = choice
                 else:
                     others = True
@@ -155,6 +153,13 @@ class AnswerReader:
                 message = "the endpoint gave several answers; only the first is read"
                 events.append(NoticeAdded(Notice("dropped", "choices", message)))
         return found
+
+    def _first_of(self, indexes: list[Any]) -> Any:
+        """Return the index of the choice to be read: the first, which a stream of several may begin with another than."""
+        request = self._reading.request
+        if request is not None and request.parameters.custom_parameters.get("n", 1) != 1:
+            return 0
+        return min((index for index in indexes if type(index) is int), default=indexes[0])
 
     def _read_choice(self, choice: Mapping[str, Any], whole: bool, events: list[StreamEvent]) -> None:
         if absorb_choice(self._metadata, choice):

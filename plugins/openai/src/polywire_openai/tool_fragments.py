@@ -8,7 +8,9 @@ To which call does a fragment belong?
 2. One without belongs to the call with its id; without an id, or with the first id for a call that had none, to the last.
 3. One with a name whose arguments begin a new object, or that brings another name and no arguments, opens another call
    where the arguments so far are whole, for then nothing can continue them; the same call said once more is not another
-   one. Within one delta, a second named item without a place of its own is always another call.
+   one. Within one delta, a second named item without a place of its own is always another call, though both have one index.
+4. One with a name, no id and no arguments, beside a call that has no arguments either, is another call where both names are
+   offered tools'; where nobody knows what is offered, where it says what type it is, which a piece of a name does not.
 
 And what becomes of it: an id never changes once there; a name counts once, grows while no arguments have come (a
 fragmented name), and is not doubled by being repeated; arguments that are an object become JSON text; what is missing
@@ -28,6 +30,7 @@ from polywire import wire_json
 from polywire.events import StreamEvent, ToolCallDelta, ToolCallEnd, ToolCallStart
 from polywire.immutable import EMPTY
 from polywire.messages import ToolCall
+from polywire.requests import ToolSpecification
 from polywire.translation.calls import arguments_text, generate_call_id, make_call
 from polywire_openai.fields import WIRE, extras_of, merged
 from polywire_openai.reading import PLAIN, Reading
@@ -140,7 +143,7 @@ class ToolCallAssembler:
             index = _number(index)
         arguments = arguments_text(body.get("input") if is_custom else body.get("arguments"))
 
-        slot = self._slot(index, call_id, name, arguments, events, whole)
+        slot = self._slot(index, call_id, name, arguments, events, whole=whole, is_typed="type" in item)
         if slot is None:
             return False
         slot.touched = self._delta
@@ -165,7 +168,15 @@ class ToolCallAssembler:
         return not name and index is not None and slot.started
 
     def _slot(
-        self, index: int | None, call_id: str, name: str, arguments: str, events: list[StreamEvent], whole: bool
+        self,
+        index: int | None,
+        call_id: str,
+        name: str,
+        arguments: str,
+        events: list[StreamEvent],
+        *,
+        whole: bool,
+        is_typed: bool,
     ) -> _Slot | None:
         """Return the call that a fragment belongs to, opened if need be; `None` for one that only repeats a call."""
         if whole:
@@ -175,6 +186,8 @@ class ToolCallAssembler:
             another = slot is not None and slot.id and call_id and call_id != slot.id and (name or call_id in self._ids)
             if another or (slot is None and not name):
                 slot = self._ids.get(call_id)
+            elif slot is not None and name and slot.touched == self._delta and not (call_id and call_id == slot.id):
+                slot = None
         elif call_id:
             slot = self._ids.get(call_id)
             if slot is None and not name and self._slots and not self._slots[-1].id:
@@ -183,6 +196,8 @@ class ToolCallAssembler:
             slot = self._slots[-1] if self._slots else None
             if slot is not None and name and slot.touched == self._delta:
                 slot = None
+        if slot is not None and name and self._is_without_arguments(slot, call_id, name, arguments, is_typed):
+            slot = None
         if slot is not None and name and _begins_another(slot, call_id, name, arguments):
             if call_id and call_id == slot.id and name == slot.name and arguments == slot.arguments:
                 return None
@@ -197,6 +212,25 @@ class ToolCallAssembler:
         if index is not None:
             self._by_index[index] = slot
         return slot
+
+    def _is_without_arguments(self, slot: _Slot, call_id: str, name: str, arguments: str, is_typed: bool) -> bool:
+        """
+        Whether a fragment with a name and nothing else begins a call of its own beside one without arguments; see rule 4.
+        """
+        if call_id or arguments or slot.fragments or slot.empty or not slot.name or slot.touched == -1:
+            return False
+        offered = self._offered
+        if offered:
+            return slot.name in offered and name in offered
+        return not slot.id and is_typed
+
+    @property
+    def _offered(self) -> frozenset[str]:
+        """The tools' names as they were sent, as far as they are known."""
+        request = self._reading.request
+        tools = request.parameters.tools or () if request is not None else ()
+        to_wire = self._reading.names.to_wire
+        return frozenset(to_wire(tool.name) for tool in tools if isinstance(tool, ToolSpecification))
 
     @staticmethod
     def _name(slot: _Slot, name: str) -> None:
