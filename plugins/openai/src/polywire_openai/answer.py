@@ -31,6 +31,7 @@ from polywire_openai.errors import error_inside, find_error
 from polywire_openai.fields import WIRE, merged
 from polywire_openai.metadata import absorb_choice, absorb_top
 from polywire_openai.reading import Reading
+from polywire_openai.refusals import REFUSAL
 from polywire_openai.running_usage import RunningUsage
 from polywire_openai.thinking import ThinkingReader
 from polywire_openai.tool_fragments import ToolCallAssembler
@@ -39,8 +40,6 @@ from polywire_openai.usage import find_usage
 __all__ = ["AnswerReader"]
 
 THINKING, TEXT, FIRST_CALL = 0, 1, 2
-REFUSAL = 1_000_000
-"""The parts after the calls, of which nobody knows how many there will be."""
 AUDIO = REFUSAL + 1
 FIRST_OTHER = REFUSAL + 2
 

@@ -32,7 +32,6 @@ __all__ = [
     "decode_content",
     "decode_contents",
     "decode_part",
-    "is_refusal",
     "parts_of",
     "refusal",
 ]
@@ -65,11 +64,6 @@ _THINKING = frozenset({"type", "thinking", "signature"})
 def refusal(text: str, *, as_part: bool = False) -> TextContent:
     """Make a refusal: text that says so in its extras; `as_part` where it stood in the content, not beside it."""
     return TextContent(text, extras={WIRE: {"refusal": "part" if as_part else True}})
-
-
-def is_refusal(content: object) -> bool:
-    """Whether a content is a refusal."""
-    return type(content) is TextContent and bool(own_extras(content.extras).get("refusal"))
 
 
 def parts_of(content: Any, where: str) -> Sequence[Mapping[str, Any]]:

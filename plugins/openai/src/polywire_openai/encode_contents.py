@@ -21,8 +21,9 @@ from polywire.errors import UnsupportedByModel
 from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.media import source_of
-from polywire_openai.contents import AUDIO_FORMATS, CACHE_MARKS, is_refusal
+from polywire_openai.contents import AUDIO_FORMATS, CACHE_MARKS
 from polywire_openai.fields import WIRE, own_extras
+from polywire_openai.refusals import is_refusal
 
 __all__ = ["ContentWriter", "mark_goes_back_as_read"]
 

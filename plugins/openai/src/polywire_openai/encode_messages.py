@@ -30,9 +30,9 @@ from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.envelope import error_envelope, success_envelope
 from polywire.translation.tool_media import MOVED
-from polywire_openai.contents import is_refusal
 from polywire_openai.encode_contents import ContentWriter
 from polywire_openai.fields import WIRE, own_extras
+from polywire_openai.refusals import is_refusal
 from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk, thinking_seal
 from polywire_openai.tool_fragments import CUSTOM, INVALID_JSON
 

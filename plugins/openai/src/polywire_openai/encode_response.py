@@ -10,10 +10,10 @@ from polywire.messages import AiPart, Origin, ToolCall
 from polywire.responses import ChatResponse, FinishReason, Notice
 from polywire.translation.calls import generate_call_id
 from polywire.translation.finish import finish_reason
-from polywire_openai.contents import is_refusal
 from polywire_openai.encode_messages import MessageWriter
 from polywire_openai.fields import WIRE, own_extras
 from polywire_openai.metadata import METADATA_HEADERS
+from polywire_openai.refusals import is_refusal
 from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk, thinking_seal
 from polywire_openai.usage import encode_usage
 

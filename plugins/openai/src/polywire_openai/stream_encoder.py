@@ -30,11 +30,10 @@ from polywire.events import (
 )
 from polywire.messages import Origin, ToolCall
 from polywire.responses import Notice, TokenUsage
-from polywire_openai.answer import REFUSAL
-from polywire_openai.contents import is_refusal
 from polywire_openai.encode_response import AnswerFields, audio_fields, is_own
 from polywire_openai.errors import encode_error
 from polywire_openai.fields import WIRE, own_extras
+from polywire_openai.refusals import is_refusal, is_refusal_part
 from polywire_openai.thinking import IN_CONTENT, THINKING_FIELDS, thinking_chunk, thinking_seal
 from polywire_openai.usage import encode_usage
 
@@ -57,7 +56,7 @@ class OpenAIStreamEncoder:
     """
 
     __slots__ = (
-        "_before_text", "_calls", "_declined", "_ended", "_head", "_is_own", "_metadata", "_notices", "_origin", "_said", "_started",
+        "_before_text", "_calls", "_declined", "_ended", "_head", "_is_own", "_metadata", "_notices", "_origin", "_plain", "_said", "_started",
         "_thinking_field", "_usage", "_with_arguments",
     )  # fmt: skip
 
@@ -76,6 +75,8 @@ class OpenAIStreamEncoder:
         self._calls: dict[int, int] = {}
         self._with_arguments: set[int] = set()
         self._said: set[int] = set()
+        self._plain: set[int] = set()
+        """Of the parts that were begun, those of text, which is told by a short way."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -84,7 +85,7 @@ class OpenAIStreamEncoder:
 
     def feed(self, event: StreamEvent) -> bytes:
         """Return the bytes that this event lets go; may be empty."""
-        if type(event) is TextDelta and event.part in self._said and event.part != REFUSAL:
+        if type(event) is TextDelta and event.part in self._plain:
             return b'%s%s},"finish_reason":null}]}\n\n' % (self._before_text, _encode(event.text))
         out: list[bytes] = []
         match event:
@@ -132,7 +133,9 @@ class OpenAIStreamEncoder:
         match event:
             case TextDelta():
                 self._said.add(part)
-                declined = part == REFUSAL and self._is_own
+                declined = is_refusal_part(part, self._origin)
+                if not declined:
+                    self._plain.add(part)
                 self._declined = self._declined or declined
                 self._delta({"refusal" if declined else "content": event.text}, out)
             case ThinkingDelta():

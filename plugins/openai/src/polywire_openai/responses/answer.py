@@ -220,7 +220,7 @@ class AnswerReader:
         state, part = self._item_at(payload, MESSAGE)
         place = number_in(payload, "content_index")
         if (text := self._say(state, place, text)) and part >= 0:
-            events.append(TextDelta(text, part + place))
+            events.append(TextDelta(text, part + state.number(place, None)))
 
     # What the end of a part says, its deltas said before; but some servers have none.
 
@@ -263,7 +263,9 @@ class AnswerReader:
 
     def _refusal_delta(self, payload: Mapping[str, Any], events: list[StreamEvent]) -> None:
         state, _ = self._item_at(payload, MESSAGE)
-        state.item.setdefault("refusals", set()).add(number_in(payload, "content_index"))
+        place = number_in(payload, "content_index")
+        if not state.said.get(place):
+            state.refusals.add(place)
         self._text_delta(payload, events)
 
     def _annotation(self, payload: Mapping[str, Any], _: list[StreamEvent]) -> None:
@@ -326,7 +328,7 @@ class AnswerReader:
         ]
         self._closed[index] = parts
         for place, value in parts:
-            self._end_part(index * PARTS_OF_AN_ITEM + place, value, state, place, events)
+            self._end_part(index * PARTS_OF_AN_ITEM + state.number(place, value), value, state, place, events)
 
     def _with_own_id(self, call: ToolCall, seed: str, index: int) -> ToolCall:
         if self._ids.setdefault(call.id, index) == index:

@@ -27,9 +27,10 @@ from polywire.profiles import Profile
 from polywire.responses import Notice
 from polywire.translation.envelope import error_envelope
 from polywire_openai.encode_messages import encode_arguments
+from polywire_openai.refusals import is_refusal
 from polywire_openai.responses.contents import encode_contents
 from polywire_openai.responses.fields import CUSTOM_CALL, FUNCTION_CALL, MESSAGE, REASONING, WIRE, made_id, own_extras
-from polywire_openai.responses.items import arguments_of, is_refusal, reasoning_id, summary_of
+from polywire_openai.responses.items import arguments_of, reasoning_id, summary_of
 
 __all__ = ["ItemWriter", "encode_items"]
 

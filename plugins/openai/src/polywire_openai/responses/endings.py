@@ -8,8 +8,8 @@ from polywire.contents import OpaqueContent, TextContent
 from polywire.messages import AiPart, ToolCall
 from polywire.responses import FinishReason
 from polywire.translation.finish import settle_finish_reason
+from polywire_openai.refusals import is_refusal
 from polywire_openai.responses.fields import own_extras
-from polywire_openai.responses.items import is_refusal
 
 __all__ = ["ending_of"]
 

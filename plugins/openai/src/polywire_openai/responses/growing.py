@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polywire.translation.halves import HalfJoiner
+from polywire_openai.refusals import REFUSALS_FROM, is_refusal
 from polywire_openai.responses.fields import MESSAGE
 
 __all__ = ["PARTS_OF_AN_ITEM", "GrowingItem", "number_in", "with_annotations"]
@@ -17,14 +18,21 @@ PARTS_OF_AN_ITEM = 1000
 class GrowingItem:
     """One item of the answer, as far as it has come."""
 
-    __slots__ = ("_halves", "annotations", "item", "said", "started")
+    __slots__ = ("_halves", "annotations", "item", "refusals", "said", "started")
 
     def __init__(self, item: dict[str, Any]) -> None:
         self.item = item
         self.said: dict[int, list[str]] = {}
         self.annotations: dict[int, list[Any]] = {}
+        self.refusals: set[int] = set()
+        """The places of those parts that are refusals."""
         self.started = False
         self._halves: dict[int, HalfJoiner] = {}
+
+    def number(self, place: int, part: object) -> int:
+        """The number of a part among those of its item: as it was told, if it was."""
+        declines = place in self.refusals or (is_refusal(part) and not self.said.get(place))
+        return place + REFUSALS_FROM if declines else place
 
     @property
     def is_halved(self) -> bool:
@@ -42,11 +50,12 @@ class GrowingItem:
         left = {place: joiner.finish() for place, joiner in self._halves.items()}
         said = {place: "".join(texts) + left.get(place, "") for place, texts in sorted(self.said.items())}
         item = self.item
-        refusals = item.pop("refusals", set())
         match item.get("type", MESSAGE):
             case "message":
                 content = [
-                    {"type": "refusal", "refusal": text} if place in refusals else {"type": "output_text", "text": text}
+                    {"type": "refusal", "refusal": text}
+                    if place in self.refusals
+                    else {"type": "output_text", "text": text}
                     for place, text in said.items()
                 ]
                 return {**item, "status": "completed", "content": content}

@@ -24,11 +24,10 @@ from polywire_openai.responses.fields import (
     WIRE,
     extras_of,
     made_id,
-    own_extras,
 )
 from polywire_openai.tool_fragments import read_arguments
 
-__all__ = ["JOINT", "KNOWN_ITEMS", "arguments_of", "is_refusal", "parts_of_item", "reasoning_id", "summary_of"]
+__all__ = ["JOINT", "KNOWN_ITEMS", "arguments_of", "parts_of_item", "reasoning_id", "summary_of"]
 
 JOINT = "\n\n"
 """Stands between the parts of a summary."""
@@ -39,11 +38,6 @@ _REFUSAL = frozenset({"type", "refusal"})
 _CALL = frozenset({"type", "call_id", "name", "arguments", "input"})
 _REASONING = frozenset({"type", "summary", "encrypted_content"})
 _SAYS_NOTHING: tuple[Any, ...] = ([], {}, "completed")
-
-
-def is_refusal(part: object) -> bool:
-    """Whether a part is a refusal."""
-    return type(part) is TextContent and bool(own_extras(part.extras).get("refusal"))
 
 
 def _more(item: Mapping[str, Any], typed: frozenset[str]) -> dict[str, Any]:

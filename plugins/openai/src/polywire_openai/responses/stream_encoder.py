@@ -31,11 +31,11 @@ from polywire.events import (
 from polywire.messages import AiPart, Origin, ToolCall
 from polywire.profiles import Profile
 from polywire.responses import Notice, TokenUsage
+from polywire_openai.refusals import is_refusal, is_refusal_part
 from polywire_openai.responses.encode_items import ItemWriter
 from polywire_openai.responses.encode_response import finished_items, is_own, response_body, response_head
 from polywire_openai.responses.errors import error_code
 from polywire_openai.responses.fields import FUNCTION_CALL, MESSAGE, REASONING, made_id, own_extras
-from polywire_openai.responses.items import is_refusal
 
 __all__ = ["OpenAIResponsesStreamEncoder"]
 
@@ -131,7 +131,10 @@ class OpenAIResponsesStreamEncoder:
                 state = self._text(event.part, out)
                 state.fragments.append(event.text)
                 place = {"item_id": state.id, "output_index": state.index, "content_index": 0}
-                self._event("response.output_text.delta", out, **place, delta=event.text, logprobs=[])
+                if is_refusal_part(event.part, self._origin):
+                    self._event("response.refusal.delta", out, **place, delta=event.text)
+                else:
+                    self._event("response.output_text.delta", out, **place, delta=event.text, logprobs=[])
             case ThinkingDelta():
                 state = self._thought(event.part, out)
                 state.fragments.append(event.text)
@@ -163,7 +166,9 @@ class OpenAIResponsesStreamEncoder:
             item = {"type": MESSAGE, "role": "assistant", "status": "in_progress", "content": []}
             state = self._open(part, MESSAGE, item, "msg", out)
             place = {"item_id": state.id, "output_index": state.index, "content_index": 0}
-            empty = {"type": "output_text", "text": "", "annotations": []}
+            empty: dict[str, Any] = {"type": "output_text", "text": "", "annotations": []}
+            if is_refusal_part(part, self._origin):
+                empty = {"type": "refusal", "refusal": ""}
             self._event("response.content_part.added", out, **place, part=empty)
         return state
 
