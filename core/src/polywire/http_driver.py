@@ -94,8 +94,8 @@ class HttpDriver:
     def _send_limited(self, step: Send, limits: CallLimits) -> HttpResponse | HttpStream:
         """Send with a limit on the whole: the body is always read as a stream, which can be cut from outside."""
         remaining = limits.remaining()
-        if (timeout := limits.expired()) is not None:
-            raise timeout
+        if remaining == 0:
+            raise limits.timeout()
         timeouts = self._timeouts if remaining is None else self._timeouts.capped(remaining)
         try:
             answer = self._transport.send(step.request, stream=True, timeouts=timeouts)
