@@ -9,6 +9,7 @@ from typing import Protocol
 
 from polywire.codec import Headers, HttpRequest, HttpResponse
 from polywire.errors import SettingsError
+from polywire.immutable import slot_setters
 from polywire.fast_dataclass import dataclass
 
 __all__ = ["MAX_ERROR_BODY_BYTES", "HttpStream", "HttpTransport", "Timeouts", "is_success"]
@@ -51,10 +52,15 @@ class Timeouts:
         """Return these with no limit longer than `seconds`, which is more than 0."""
         # Made without checking the values again: they have been, and every limited call comes by here.
         capped = object.__new__(Timeouts)
-        for name in ("connect", "read", "write", "pool"):
-            limit = getattr(self, name)
-            object.__setattr__(capped, name, seconds if limit is None or limit > seconds else limit)
+        connect, read, write, pool = self.connect, self.read, self.write, self.pool
+        _set_connect(capped, seconds if connect is None or connect > seconds else connect)
+        _set_read(capped, seconds if read is None or read > seconds else read)
+        _set_write(capped, seconds if write is None or write > seconds else write)
+        _set_pool(capped, seconds if pool is None or pool > seconds else pool)
         return capped
+
+
+_set_connect, _set_read, _set_write, _set_pool = slot_setters(Timeouts, "connect", "read", "write", "pool")
 
 
 class HttpStream:
