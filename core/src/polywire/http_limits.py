@@ -41,11 +41,16 @@ class CallLimits:
         self.fired = False
         self.reading = True
         self._content = False
-        self._deadline = options.deadline
-        self._deadline_at = None if options.deadline is None else now + options.deadline
-        self._first_event = options.first_event if stream else None
-        self._between = options.between_events if stream else None
-        self._next_at = None if self._first_event is None else now + self._first_event
+        self._deadline = deadline = options.deadline
+        self._deadline_at = None if deadline is None else now + deadline
+        self._next_at: float | None = None
+        if stream:
+            self._first_event = first_event = options.first_event
+            self._between = options.between_events
+            if first_event is not None:
+                self._next_at = now + first_event
+        else:
+            self._first_event = self._between = None
 
     @classmethod
     def of(cls, options: CallOptions, watchdog: Watchdog, *, stream: bool) -> CallLimits | None:
@@ -75,14 +80,16 @@ class CallLimits:
     @property
     def at(self) -> float | None:
         """The moment of the limit that comes next."""
-        if self._next_at is None or self._deadline_at is None:
-            return self._deadline_at if self._next_at is None else self._next_at
-        return min(self._next_at, self._deadline_at)
+        deadline_at, next_at = self._deadline_at, self._next_at
+        return deadline_at if next_at is None or (deadline_at is not None and deadline_at < next_at) else next_at
 
     def remaining(self) -> float | None:
-        """Seconds to the limit that comes next; never negative."""
+        """Seconds to the limit that comes next; 0 where it has run out."""
         at = self.at
-        return None if at is None else max(0.0, at - self.watchdog.clock())
+        if at is None:
+            return None
+        left = at - self.watchdog.clock()
+        return left if left > 0 else 0.0
 
     def expired(self) -> ModelTimeout | None:
         """Return the error for the limit that has run out, or `None`."""

@@ -12,9 +12,12 @@ import heapq
 import os
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from itertools import count
+
+import msgspec
 
 __all__ = ["Alarm", "Watchdog", "shared_watchdog"]
 
@@ -24,22 +27,25 @@ _FEW = 100
 """So many cancelled alarms may lie about; beyond that they are cleared away once they are more than half, as asyncio does it."""
 
 
-class Alarm:
-    """One scheduled callback."""
+class Alarm(msgspec.Struct, eq=False):
+    """
+    One scheduled callback.
 
-    __slots__ = ("_cancelled_alarms", "at", "callback")
+    Attributes:
+        at: when, by the watchdog's clock.
+        callback: what is called then; `None` once it was cancelled, or has run.
+        cancelled_alarms: counts those that were cancelled.
+    """
 
-    def __init__(self, at: float, callback: Callable[[], object], cancelled_alarms: deque[None] | None = None) -> None:
-        self.at = at
-        self.callback: Callable[[], object] | None = callback
-        self._cancelled_alarms = cancelled_alarms
+    at: float
+    callback: Callable[[], object] | None
+    cancelled_alarms: deque[None]
 
     def cancel(self) -> None:
         """Forget the callback. Idempotent; a callback that runs at this moment runs to its end. Safe in a finaliser."""
         if self.callback is not None:
             self.callback = None
-            if self._cancelled_alarms is not None:
-                self._cancelled_alarms.append(None)  # counts, without a lock
+            self.cancelled_alarms.append(None)  # counts, without a lock
 
     @property
     def cancelled(self) -> bool:
@@ -63,10 +69,11 @@ class Watchdog:
         self._start_thread = start_thread
         self._order = count()
         self._begin()
+        _watchdogs.add(self)
 
     def _begin(self) -> None:
-        self._pid = os.getpid()
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._alarms: list[tuple[float, int, Alarm]] = []
         self._cancelled: deque[None] = deque()
         self._thread: threading.Thread | None = None
@@ -74,10 +81,8 @@ class Watchdog:
 
     def schedule(self, at: float, callback: Callable[[], object]) -> Alarm:
         """Call `callback` once the clock shows `at`. Returns a handle to cancel it."""
-        if self._pid != os.getpid():  # a forked child has neither the thread nor a lock that can be trusted
-            self._begin()
         alarm = Alarm(at, callback, self._cancelled)
-        with self._changed:
+        with self._lock:
             if len(self._cancelled) > _FEW and len(self._cancelled) * 2 > len(self._alarms):
                 self._clear_away()
             heapq.heappush(self._alarms, (at, next(self._order), alarm))
@@ -147,6 +152,18 @@ def _run_all(callbacks: list[Callable[[], object]]) -> None:
         with contextlib.suppress(Exception):
             callback()
 
+
+_watchdogs: weakref.WeakSet[Watchdog] = weakref.WeakSet()
+
+
+def _begin_anew() -> None:
+    # A forked child has neither the threads nor a lock that can be trusted.
+    for watchdog in list(_watchdogs):
+        watchdog._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 _shared = Watchdog()
 
