@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from polywire.errors import ModelTimeout
+from polywire.immutable import slot_setters
 from polywire.models import ChatModel
 from polywire.policy.estimate import estimate_tokens
 from polywire.requests import NO_OPTIONS, CallOptions, ChatRequest
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "CallRecord"]
 
+_set_deadline, _set_first_event, _set_between_events, _set_tags = slot_setters(
+    CallOptions, "deadline", "first_event", "between_events", "tags"
+)
+_set_messages, _set_parameters, _set_options = slot_setters(ChatRequest, "messages", "parameters", "options")
 _numbers = itertools.count(1)
 _prefix = os.urandom(6).hex()
 
@@ -175,10 +180,10 @@ class Call:
             return self.request
         # Made without checking the values again, as below: they come from options and policies that have been checked.
         options = object.__new__(CallOptions)
-        object.__setattr__(options, "deadline", left)
-        object.__setattr__(options, "first_event", self.first_event)
-        object.__setattr__(options, "between_events", self.between_events)
-        object.__setattr__(options, "tags", self.request.options.tags)
+        _set_deadline(options, left)
+        _set_first_event(options, self.first_event)
+        _set_between_events(options, self.between_events)
+        _set_tags(options, self.request.options.tags)
         return self._with_options(options)
 
     def unlimited_request(self) -> ChatRequest:
@@ -190,9 +195,9 @@ class Call:
         # Made without checking the messages again: they are those of a request that has been checked.
         request = self.request
         changed = object.__new__(ChatRequest)
-        object.__setattr__(changed, "messages", request.messages)
-        object.__setattr__(changed, "parameters", request.parameters)
-        object.__setattr__(changed, "options", options)
+        _set_messages(changed, request.messages)
+        _set_parameters(changed, request.parameters)
+        _set_options(changed, options)
         return changed
 
     def ask(self, request: ChatRequest) -> ChatResponse:
