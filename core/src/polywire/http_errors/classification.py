@@ -101,6 +101,9 @@ SHARED_KINDS: Mapping[str, str] = {
     "responsibleaipolicyviolation": "content_filter",
     "contentfilter": "content_filter",
     "data_inspection_failed": "content_filter",
+    "datainspectionfailed": "content_filter",
+    "invalidapikey": "authentication",
+    "arrearage": "quota",
     "rate_limit_exceeded": "rate_limit",
     "rate_limit_error": "rate_limit",
     "rate_limit_reached_error": "rate_limit",
@@ -167,11 +170,15 @@ _CONTEXT_LENGTH_PHRASES = (
     "range of input length",
 )
 _QUOTA_PHRASES = ("credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits")
-_KEY_PHRASES = ("incorrect api key", "invalid api key", "api key not valid")
+_KEY_PHRASES = ("incorrect api key", "invalid api key", "invalid api-key", "api key not valid")
 """Some call a wrong key a bad request."""
 _OTHER_PHRASES = (
     ("overloaded", "overloaded"),
     ("at capacity", "overloaded"),
+    ("server busy", "overloaded"),
+    ("does not support", "bad_request"),
+    ("try pulling it", "not_found"),
+    ("unauthorized", "authentication"),
     ("rate limit", "rate_limit"),
     ("too many requests", "rate_limit"),
     ("timed out", "timeout"),
