@@ -19,7 +19,7 @@ PLUGINS = sorted((ROOT / "plugins").glob("*/src/polywire_*"))
 
 # From the ground up. A module may import what stands on its own floor or below.
 FLOORS: list[set[str]] = [
-    {"immutable", "memo", "wire_json", "media_types"},
+    {"immutable", "fast_dataclass", "memo", "wire_json", "media_types"},
     {"errors", "contents", "tool_calls", "messages", "responses", "tool_specifications", "parameters", "requests"},
     {"events", "survey", "history", "serialization", "profiles"},
     {"handlers", "streams", "models", "function_model", "codec", "embeddings", "media_models", "task_requests"},

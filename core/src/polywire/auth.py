@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from polywire.codec import Auth, HttpRequest, HttpResponse
 from polywire.errors import SettingsError
+from polywire.fast_dataclass import dataclass
 
 __all__ = ["BearerAuth", "Credential", "HeaderAuth", "NoAuth", "Secret", "SecretValue", "credential_of"]
 

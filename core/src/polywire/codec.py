@@ -11,7 +11,7 @@ A `Wire` is the same knowledge offered in both directions, for `polywire.convert
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar, overload
 
@@ -19,6 +19,7 @@ import msgspec
 
 from polywire.errors import ModelError
 from polywire.events import StreamEvent
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY
 from polywire.messages import Message, Origin
 from polywire.requests import ChatRequest

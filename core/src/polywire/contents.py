@@ -9,10 +9,11 @@ name: `{"openai": {"annotations": [...]}}`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 from polywire.media_types import canonical_media_type, from_base64, sniff_media_type, split_data_url, to_base64
 

@@ -8,7 +8,6 @@ list passes the ledger on its way, exactly as before a call.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
@@ -17,6 +16,7 @@ from polywire import wire_json
 from polywire.codec import StreamDecoder, StreamEncoder, Translated, Wire
 from polywire.errors import ModelError, PolywireError, ProtocolError, did_you_mean
 from polywire.events import NoticeAdded, StreamEvent
+from polywire.fast_dataclass import dataclass
 from polywire.framing.runs import connect
 from polywire.framing.tail import last_events
 from polywire.history import check_history

@@ -21,13 +21,14 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from polywire.codec import HttpRequest, HttpResponse
 from polywire.contents import AudioContent, DocumentContent, ImageContent, MediaContent, VideoContent
 from polywire.errors import ModelError, PolywireError, SettingsError
+from polywire.fast_dataclass import dataclass
 from polywire.http_limits import CallLimits
 from polywire.media_types import canonical_media_type, sniff_media_type
 from polywire.messages import AiMessage, CustomMessage, Message

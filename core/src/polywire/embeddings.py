@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from polywire.codec import Encoded, HttpResponse
 from polywire.errors import ModelError, did_you_mean
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.parameters import check_number

@@ -11,11 +11,12 @@ Ids belong to their assistant turn: some back ends begin again at `call_0` in ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Literal
 
 from polywire.errors import HistoryError
+from polywire.fast_dataclass import dataclass
 from polywire.messages import AiMessage, AiPart, Message, ToolCall, ToolError, ToolResultMessage, UserMessage
 from polywire.responses import Notice
 from polywire.survey import survey

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import NoneType
@@ -19,6 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 from polywire.auth import Credential
 from polywire.codec import Auth, Encoded, HttpRequest, HttpResponse
 from polywire.errors import EmptyResponse, ModelError, NotFound, ProtocolError, SettingsError
+from polywire.fast_dataclass import dataclass
 from polywire.http_errors import error_from_response, parse_body, request_id_of, summarize_body
 from polywire.http_errors.bodies import readable_body
 from polywire.transport.streams import HttpStream, is_success

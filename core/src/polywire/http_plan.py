@@ -8,11 +8,11 @@ lock) and is sent what came of it. A driver of a few lines does these things, on
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from polywire.codec import Codec, Encoded, HttpResponse
 from polywire.errors import ModelError, PolywireError, SettingsError, UnsupportedByModel
+from polywire.fast_dataclass import dataclass
 from polywire.history import check_history
 from polywire.http_errors import request_id_of
 from polywire.http_exchange import Acquire, Endpoint, Send, exchange, fill_in, metadata_of, unreadable

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from polywire.auth import NoAuth, credential_of
 from polywire.codec import Auth, Encoded, HttpResponse
 from polywire.errors import ModelError, PolywireError, SettingsError, UnsupportedByModel, did_you_mean
+from polywire.fast_dataclass import dataclass
 from polywire.http_driver import HttpDriver
 from polywire.http_errors import request_id_of
 from polywire.http_exchange import (

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from polywire.codec import Encoded, HttpResponse
 from polywire.contents import AudioContent, ImageContent
 from polywire.errors import ModelError
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.requests import NO_OPTIONS, CallOptions

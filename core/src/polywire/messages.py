@@ -8,7 +8,7 @@ class carries a literal `role`, and its constructor takes `str | Content | Itera
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 from polywire.contents import (
@@ -21,6 +21,7 @@ from polywire.contents import (
     ThinkingContent,
     VideoContent,
 )
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 from polywire.memo import NOTHING, Remembering
 from polywire.tool_calls import ToolCall, ToolError

@@ -8,12 +8,13 @@ One rule of merging, everywhere: request over model default, field by field, a v
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
 from polywire import wire_json
 from polywire.errors import UnknownParameter, did_you_mean
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.tool_specifications import OpaqueTool, ToolSpecification
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping
 from polywire.messages import AiMessage, CustomMessage, Message, SystemMessage, ToolResultMessage, UserMessage
 from polywire.parameters import (

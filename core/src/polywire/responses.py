@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 from polywire.messages import AiMessage, ToolCall
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from polywire import wire_json
 from polywire.errors import InvalidToolArguments
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 
 __all__ = ["ToolCall", "ToolError"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from polywire import wire_json
 from polywire.contents import CacheMark
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, FrozenDict, freeze_mapping
 
 __all__ = ["EMPTY_PARAMETERS_SCHEMA", "OpaqueTool", "ToolSpecification"]

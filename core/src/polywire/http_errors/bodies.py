@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from polywire.fast_dataclass import dataclass
 from polywire.http_errors.delays import parse_duration
 from polywire.immutable import EMPTY
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from fnmatch import translate
 from functools import lru_cache
 from typing import Any, Literal
 
 from polywire.errors import SettingsError, did_you_mean
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping
 
 __all__ = ["Profile", "ProfileRule", "ProfileTable"]

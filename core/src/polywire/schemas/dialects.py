@@ -8,11 +8,12 @@ with `+` (`"gemini_json+no_references"`): the result takes only what all of them
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from typing import Literal
 
 from polywire.errors import SettingsError, did_you_mean
+from polywire.fast_dataclass import dataclass
 
 __all__ = ["DIALECTS", "SchemaDialect", "dialect_named"]
 

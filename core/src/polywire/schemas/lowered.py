@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from polywire import wire_json
+from polywire.fast_dataclass import dataclass
 from polywire.responses import Notice
 
 __all__ = ["Lowered", "WeakeningNotes"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 
@@ -16,6 +15,7 @@ from polywire.errors import (
     UnknownTool,
     did_you_mean,
 )
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import FrozenDict
 from polywire.messages import Message, ToolCall, ToolError, ToolResultMessage
 from polywire.tools.approval import BeforeCall, Refusal, read_decision

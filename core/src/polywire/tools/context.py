@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from polywire.fast_dataclass import dataclass
 from polywire.messages import Message, ToolCall
 
 __all__ = ["ToolContext"]

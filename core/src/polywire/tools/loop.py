@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from polywire.contents import TextContent
 from polywire.errors import PolywireError
+from polywire.fast_dataclass import dataclass
 from polywire.messages import AiMessage, AiPart, Message, SystemMessage, ToolCall, ToolError, ToolResultMessage
 from polywire.requests import ChatRequest, ToolChoice
 from polywire.responses import ChatResponse, FinishReason, Notice

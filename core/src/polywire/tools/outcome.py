@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from polywire.events import StreamEvent
+from polywire.fast_dataclass import dataclass
 from polywire.messages import Message, ToolCall, ToolResultMessage
 from polywire.responses import ChatResponse, Notice, TokenUsage, total_usage
 

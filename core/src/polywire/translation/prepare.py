@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from polywire.fast_dataclass import dataclass
 from polywire.messages import AiMessage, AiPart, Message, ToolCall, ToolResultMessage
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, HttpResponse, StreamDecoder
 from polywire.errors import BadRequest, EmptyResponse, ModelError, ProtocolError
+from polywire.fast_dataclass import dataclass
 from polywire.framing.sse import SseFraming
 from polywire.immutable import FrozenDict
 from polywire.markup import apply_markup_to_request, apply_markup_to_response, with_markup

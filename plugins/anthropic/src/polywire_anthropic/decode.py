@@ -13,7 +13,7 @@ are kept in `extras["anthropic"]`, and blocks of an unknown type, or that cannot
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from polywire import wire_json
@@ -27,6 +27,7 @@ from polywire.contents import (
     ThinkingContent,
 )
 from polywire.errors import ProtocolError
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY
 from polywire.media_types import from_base64
 from polywire.messages import AiMessage, AiPart, Origin, ToolCall

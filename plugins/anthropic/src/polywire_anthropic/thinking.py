@@ -13,9 +13,9 @@ A profile's `reasoning_parameter` names the form that its model takes:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, get_args
 
+from polywire.fast_dataclass import dataclass
 from polywire.profiles import Profile
 from polywire.requests import Effort, Reasoning
 from polywire.responses import Notice
@@ -58,7 +58,7 @@ def encode_reasoning(
             notices.append(Notice("dropped", "reasoning", "this model has no thinking to ask for"))
         return thinking
     if reasoning.effort == "none":
-        thinking.parameter = {"type": "disabled"}
+        thinking.parameter = {"type": profile.quirks.get("thinking_off", "disabled")}
         if reasoning.budget_tokens:
             notices.append(Notice("dropped", "reasoning", "thinking is switched off, so its budget is left out"))
         return thinking
@@ -128,7 +128,7 @@ def decode_reasoning(thinking: Any, output_config: Any) -> Reasoning | None:
         return Reasoning(effort) if effort is not None else None
     visible = {"summarized": True, "omitted": False}.get(thinking.get("display"))  # type: ignore[arg-type]
     match thinking.get("type"):
-        case "disabled":
+        case "disabled" | "between_tools":
             return Reasoning("none")
         case "adaptive":
             return Reasoning(effort, visible=visible)

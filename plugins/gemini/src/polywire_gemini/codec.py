@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from polywire import wire_json
 from polywire.codec import Encoded, HttpRequest, HttpResponse
 from polywire.errors import ModelError
+from polywire.fast_dataclass import dataclass
 from polywire.framing.sse import SseFraming
 from polywire.profiles import Profile, ProfileTable
 from polywire.requests import ChatRequest, ChatRequestParameters, OpaqueTool

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from polywire import wire_json
 from polywire.codec import Headers, HttpResponse
 from polywire.errors import EmptyResponse, ModelError, ProtocolError
+from polywire.fast_dataclass import dataclass
 from polywire.http_errors import request_id_of
 from polywire.responses import Notice
 from polywire_openai.reading import Reading

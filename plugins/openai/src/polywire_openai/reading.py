@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest
