@@ -80,6 +80,66 @@ def test_a_converted_payload_is_plain_at_every_depth(source: str, target: str) -
         assert json.loads(json.dumps(payload)) == payload
 
 
+RICH = {
+    "openai": [
+        {"role": "user", "content": [{"type": "text", "text": "q", "x": {"y": [1]}}], "z": {"a": []}},
+        {"role": "assistant", "content": "x", "annotations": [{"type": "t"}], "audio": {"id": "a"}},
+    ],
+    "openai-responses": [
+        {"role": "user", "content": "q"},
+        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "E"},
+        {"type": "shiny", "x": {"y": []}},
+    ],
+    "anthropic": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "q", "cache_control": {"type": "ephemeral"}},
+                {"type": "shiny", "x": {"y": []}},
+            ],
+        },
+    ],
+    "gemini": [
+        {"role": "user", "parts": [{"text": "q", "videoMetadata": {"fps": 1}}, {"shiny": {"x": []}}]},
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"name": "f"}, "thoughtSignature": "s", "partMetadata": {"a": {}}}],
+        },
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "f", "response": {"error": "e", "type": "t", "metadata": {"a": []}}}}
+            ],
+        },
+    ],
+    "ollama": [
+        {"role": "user", "content": "q"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": {"a": [{}]}}}],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "c",
+            "content": '{"ok":false,"error":{"type":"t","message":"m","retryable":null,"metadata":{"a":[{}]}}}',
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("source", RICH)
+@pytest.mark.parametrize("target", RICH)
+def test_what_a_message_holds_as_it_came_is_plain_too(source: str, target: str) -> None:
+    key = {"openai-responses": "input", "gemini": "contents"}.get(source, "messages")
+    given = RICH[source]
+
+    for payload, kind in ((given, "messages"), ({"model": "m", "max_tokens": 5, key: given}, "request")):
+        if kind == "request" and source in {"gemini", "openai-responses"}:
+            del payload["max_tokens"]  # type: ignore[call-overload]
+        assert list(others(convert(payload, source=source, target=target, kind=kind).payload)) == []  # type: ignore[arg-type]
+
+
 def test_a_number_of_any_size_stays_as_it_is() -> None:
     given = {"model": "m", "messages": [{"role": "user", "content": "q"}], "metadata": {"n": 2**70}, "seed": 2**63}
 

@@ -95,7 +95,10 @@ def _converted(
             read = _read(reader.decode_messages, value, reader, chosen)
             checked = check_history(read.value, history)
             written = writer.encode_messages(checked.messages)
-            return Conversion(_plain(written.value), (*read.notices, *checked.notices, *written.notices))
+            return Conversion(
+                _plain(written.value) if type(reader) is type(writer) else written.value,
+                (*read.notices, *checked.notices, *written.notices),
+            )
         case "request":
             request = _read(reader.decode_request, value, reader, chosen)
             checked = check_history(request.value.messages, history)
@@ -105,11 +108,24 @@ def _converted(
                 else request.value.with_messages(checked.messages)
             )
             body = writer.encode_request(ready)
-            return Conversion(_plain(body.value), (*request.notices, *checked.notices, *body.notices))
+            return Conversion(
+                _plain_body(body.value, same_wire=type(reader) is type(writer)),
+                (*request.notices, *checked.notices, *body.notices),
+            )
         case "response":
             response = _read(reader.decode_response, value, reader, chosen)
             answer = writer.encode_response(response.value)
             return Conversion(_plain(answer.value), (*response.notices, *response.value.notices, *answer.notices))
+
+
+def _plain_body(body: Mapping[str, Any], *, same_wire: bool) -> dict[str, Any]:
+    """
+    Return a request's body as plain dicts and lists.
+
+    A conversation for another wire is made of such: what stands in a message as it came goes back to its own wire alone
+    [measured: to copy it all the same is a seventh of a conversion's work].
+    """
+    return {key: value if key in _CONVERSATION_KEYS and not same_wire else _plain(value) for key, value in body.items()}
 
 
 def _plain(payload: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
@@ -103,7 +103,14 @@ def decode_object(data: bytes | str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-_LARGE = re.compile(r"[eE]\+?[0-9]{3}")
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+_arguments_decoder = msgspec.json.Decoder(float_hook=_finite)
 
 
 def decode_arguments(text: str) -> dict[str, Any] | None:
@@ -112,19 +119,13 @@ def decode_arguments(text: str) -> dict[str, Any] | None:
     it could not be written again, and a tool must not run with another value than the model's.
     """
     try:
-        value = _decoder.decode(text)
+        value = _arguments_decoder.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         try:
-            value = json.loads(text, strict=False, parse_constant=_refuse_constant)
+            value = json.loads(text, strict=False, parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError):
             return None
-    if not isinstance(value, dict):
-        return None
-    return None if _LARGE.search(text) and place_of_no_number(value) is not None else value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)
+    return value if isinstance(value, dict) else None
 
 
 def place_of_no_number(value: Any) -> str | None:

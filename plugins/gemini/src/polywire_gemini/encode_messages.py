@@ -142,7 +142,8 @@ def _result(message: ToolResultMessage, call: ToolCall | None, profile: Profile,
             if message.error.retryable is not None:
                 response["retryable"] = message.error.retryable
             if message.error.metadata:
-                response["metadata"] = message.error.metadata
+                # A copy: a converted payload is the caller's, and the value is read-only.
+                response["metadata"] = wire_json.decode(wire_json.encode(message.error.metadata))
     else:
         response = {"output": result_text(message)}
     encoded: dict[str, Any] = {"name": name, "response": response}
