@@ -392,7 +392,7 @@ def test_foreign_tool_names_fit_everywhere_and_map_back(encode: Encode, name: st
     history = [UserMessage("q"), AiMessage(ToolCall("t1", name)), ToolResultMessage("t1", name, "r")]
     tools = [ToolSpecification(name), ToolSpecification("files_read")]
 
-    sent = encode(history, tools=tools, tool_choice=ToolChoice.tool(name))
+    sent = encode(history, tools=tools, tool_choice=ToolChoice.tool(name), model="claude-opus-5")
 
     sent_name = sent.body["tools"][0]["name"]
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent_name)
@@ -655,7 +655,9 @@ def test_the_vendors_own_tools_go_out_as_they_are_and_others_not(encode: Encode)
     ],
 )
 def test_tool_choice_and_the_parallel_switch(encode: Encode, choice: Any, parallel: Any, expected: Any) -> None:
-    sent = encode("q", tools=[ToolSpecification("f")], tool_choice=choice, parallel_tool_calls=parallel)
+    sent = encode(
+        "q", tools=[ToolSpecification("f")], tool_choice=choice, parallel_tool_calls=parallel, model="claude-opus-5"
+    )
 
     assert sent.body.get("tool_choice") == expected
 
@@ -663,7 +665,7 @@ def test_tool_choice_and_the_parallel_switch(encode: Encode, choice: Any, parall
 def test_a_choice_of_several_tools_is_approximated(encode: Encode) -> None:
     tools = [ToolSpecification("f"), ToolSpecification("g"), ToolSpecification("h")]
 
-    sent = encode("q", tools=tools, tool_choice=ToolChoice("required", ("f", "g")))
+    sent = encode("q", tools=tools, tool_choice=ToolChoice("required", ("f", "g")), model="claude-opus-5")
 
     assert sent.body["tool_choice"] == {"type": "any"}
     assert sent.told("approximated", "tool_choice")

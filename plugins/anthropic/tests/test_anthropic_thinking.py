@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from polywire.parameters import Reasoning
-from polywire.requests import ToolSpecification
+from polywire.requests import ToolChoice, ToolSpecification
 from polywire_anthropic import CURRENT_VERSION, AnthropicCodec, anthropic_profiles
 from polywire_anthropic.thinking import decode_reasoning
 
@@ -38,6 +38,12 @@ BUDGET, BOTH, ADAPTIVE, ALWAYS = "claude-sonnet-4-5", "claude-opus-4-6", "claude
         (ADAPTIVE, Reasoning(budget_tokens=5000), {"type": "adaptive"}, None),
         (ALWAYS, Reasoning("none"), {"type": "adaptive"}, "low"),
         ("claude-opus-5-5", Reasoning("xhigh"), {"type": "adaptive"}, "xhigh"),
+        ("claude-opus-5-5", Reasoning("none"), {"type": "adaptive"}, "low"),
+        ("claude-fable-5-1", Reasoning("none"), {"type": "adaptive"}, "low"),
+        ("claude-opus-5", Reasoning("none"), {"type": "disabled"}, None),
+        ("claude-haiku-5-5", Reasoning("none"), {"type": "disabled"}, None),
+        ("claude-sonnet-5", Reasoning("none"), {"type": "disabled"}, None),
+        ("claude-sonnet-5-5", Reasoning("none"), {"type": "between_tools"}, None),
         ("claude-3-5-sonnet-latest", Reasoning("high"), None, None),
         ("eu.anthropic.claude-opus-4-8-v1:0", Reasoning("max"), {"type": "adaptive"}, "max"),
     ],
@@ -93,8 +99,6 @@ def test_a_budget_is_less_than_max_tokens(
 
 @pytest.mark.parametrize("choice", ["required", "f"])
 def test_a_forced_call_goes_before_thinking_with_a_budget(encode: Encode, choice: str) -> None:
-    from polywire.requests import ToolChoice
-
     forced = ToolChoice.tool("f") if choice == "f" else choice
     tools = [ToolSpecification("f")]
 
@@ -104,6 +108,27 @@ def test_a_forced_call_goes_before_thinking_with_a_budget(encode: Encode, choice
     assert "thinking" not in older.body
     assert older.told("dropped", "reasoning")
     assert newer.body["thinking"] == {"type": "adaptive"}
+
+
+@pytest.mark.parametrize("forced", ["required", ToolChoice.tool("f")])
+@pytest.mark.parametrize(
+    ("model", "taken"),
+    [
+        ("claude-opus-4-8", True),
+        ("claude-opus-5", True),
+        ("claude-haiku-5-5", True),
+        ("claude-opus-5-5", False),
+        ("claude-sonnet-5-5-20260928", False),
+        ("anthropic/claude-sonnet-5.5", False),
+        ("claude-fable-5-1", False),
+        ("claude-mythos-5-1", False),
+    ],
+)
+def test_no_call_is_forced_where_that_is_an_error(encode: Encode, model: str, forced: Any, taken: bool) -> None:
+    sent = encode("q", model=model, tools=[ToolSpecification("f")], tool_choice=forced)
+
+    assert (sent.body.get("tool_choice", {"type": "auto"})["type"] != "auto") is taken
+    assert sent.told("approximated", "tool_choice") is not taken
 
 
 @pytest.mark.parametrize(
@@ -152,7 +177,7 @@ def test_a_profile_can_be_overridden_by_the_settings(encode: Encode) -> None:
         ({"type": "adaptive", "display": "summarized"}, None, Reasoning(visible=True)),
         ({"type": "enabled", "budget_tokens": 2000, "display": "omitted"}, None, Reasoning(None, 2000, False)),
         ({"type": "disabled"}, None, Reasoning("none")),
-        ({"type": "between_tools"}, None, None),
+        ({"type": "between_tools"}, None, Reasoning("none")),
         ({"type": "adaptive", "display": None}, None, Reasoning()),
     ],
 )
@@ -167,5 +192,5 @@ def test_every_rule_says_where_it_comes_from() -> None:
     assert table.date
     for rule in table.rules:
         assert rule.source
-        assert rule.date == "2026-11-30"
+        assert rule.date in {"2026-11-30", "2026-12-02"}
         assert table.base.changed(rule.changes)

@@ -55,8 +55,8 @@ def read(name: str, message: dict[str, Any], *, pieces: int) -> AiMessage:
     chunks = [{"id": "c1", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     chunks.append({"id": "c1", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
     framing, decoder, collector = encoded.framing(), codec.stream_decoder(encoded), ResponseCollector()
-    for chunk in chunks:
-        for frame in framing.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n"):
+    for data in [*map(json.dumps, chunks), "[DONE]"]:
+        for frame in framing.feed(f"data: {data}\n\n".encode()):
             collector.add_all(decoder.feed(frame))
     collector.add_all(last_events(framing, decoder))
     return collector.response().message

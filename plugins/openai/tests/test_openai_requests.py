@@ -683,6 +683,28 @@ def test_forms_in_which_thinking_is_asked_for(form: str, asked: Any, written: An
     assert sent.notices == ()
 
 
+@pytest.mark.parametrize(
+    ("model", "asked", "sent"),
+    [
+        ("gpt-5", "none", "minimal"),
+        ("gpt-5-pro", "low", "high"),
+        ("gpt-5.1", "minimal", "low"),
+        ("gpt-5.1-codex-max", "max", "xhigh"),
+        ("gpt-5.4-mini", "max", "xhigh"),
+        ("gpt-5.6-sol", "minimal", "low"),
+        ("gpt-5.6-sol", "max", "max"),
+        ("gpt-6-luna", "none", "none"),
+        ("gpt-6-astra", "none", "low"),
+        ("gpt-6.1-sol", "none", "low"),
+    ],
+)
+def test_each_family_gets_the_efforts_that_it_knows(model: str, asked: str, sent: str, encode: Any) -> None:
+    written = encode("q", model=model, reasoning=asked)
+
+    assert written.body["reasoning_effort"] == sent
+    assert written.told("approximated", "reasoning") is (asked != sent)
+
+
 def test_efforts_go_to_the_nearest_word_and_budgets_without_a_place_are_told(encode: Any) -> None:
     nearest = encode("q", model="o3", reasoning="max")
     renamed = encode("q", profile={"efforts": ["low", "max"], "effort_names": {"max": "ultra"}}, reasoning="xhigh", other_fields=["reasoning_effort"])  # fmt: skip

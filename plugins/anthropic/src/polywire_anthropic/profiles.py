@@ -7,6 +7,7 @@ and is laid on top. A model that no row knows has the base: the current forms.
 Words of this codec in `quirks`:
     minimum_thinking_budget: the least `budget_tokens`.
     thinking_budgets: the budget that stands for an effort where a model counts instead of grading.
+    thinking_off: the form that asks for no thinking, where it is not `disabled`.
     unsigned_thinking: may thinking without a signature be sent? Endpoints that only look like Anthropic's give none.
     blank_text: may a text block be white space alone?
     assistant_documents: may a document stand directly in an assistant's message?
@@ -30,6 +31,9 @@ CURRENT_VERSION = "2026-10-21"
 _SOURCE = "platform.claude.com/docs and the types of the anthropic package 2.15.0"
 _NOTES = "platform.claude.com/docs, notes of 2026-07-01"
 _READ = "2026-11-30"
+_MODELS = "platform.claude.com/docs/en/models"
+_CACHING = "platform.claude.com/docs/en/build-with-claude/prompt-caching, as quoted by others; 5.1 and 5.5 not found"
+_FOUND = "2026-12-02"
 
 BASE = Profile(
     # The documented length is 128 since 2025; 64, the older one, is taken everywhere.
@@ -125,32 +129,54 @@ _RULES = (
     ProfileRule(
         "*claude-sonnet-5*|*claude-haiku-5*|*claude-opus-5*",
         _GRADING,
-        f"{_NOTES}: as 4.7; for the models after that date an expectation, not yet documented",
-        _READ,
+        f"{_MODELS}/opus-5/migration-guide and /haiku-5-5/whats-new-haiku-5-5: budgets, sampling and prefill are errors; "
+        "they think unless disabled, which is taken up to the effort high",
+        _FOUND,
     ),
     ProfileRule(
-        "*claude-fable-5*|*claude-mythos-5*",
+        "*claude-fable-5*|*claude-mythos-5*|*claude-opus-5-5*|*claude-opus-5.5*",
         {**_GRADING, "efforts": ["minimal", "low", "medium", "high", "xhigh", "max"]},
-        f"{_NOTES}: thinking is always on, and disabled is an error",
-        _READ,
+        f"{_NOTES}, and {_MODELS}/opus-5-5/whats-new-opus-5-5: thinking is always on, and disabled is an error",
+        _FOUND,
     ),
     ProfileRule(
-        "*claude-opus-4-5*|*claude-opus-4-6*|*claude-opus-4-7*|*claude-opus-4-8*|*claude-haiku-4-5*",
+        "*claude-opus-5-5*|*claude-opus-5.5*|*claude-sonnet-5-5*|*claude-sonnet-5.5*"
+        "|*claude-fable-5-1*|*claude-fable-5.1*|*claude-mythos-5-1*|*claude-mythos-5.1*",
+        {"tool_choices": ["auto", "none"]},
+        f"{_MODELS}/opus-5-5/whats-new-opus-5-5 (which says it of Fable 5.1 too) and "
+        "/sonnet-5-5/whats-new-sonnet-5-5: forced tool use is an error",
+        _FOUND,
+    ),
+    ProfileRule(
+        "*claude-sonnet-5-5*|*claude-sonnet-5.5*",
+        {"quirks": {"thinking_off": "between_tools"}},
+        f"{_MODELS}/sonnet-5-5/whats-new-sonnet-5-5: disabled is an error that names between_tools instead",
+        _FOUND,
+    ),
+    ProfileRule(
+        "*claude-opus-4-5*|*claude-opus-4-6*|*claude-haiku-4-5*",
         {"quirks": {"cache_minimum_tokens": 4096}},
-        f"{_NOTES}: prompt caching",
-        _READ,
+        _CACHING,
+        _FOUND,
     ),
     ProfileRule(
-        "*claude-fable-5|*claude-sonnet-4-6*",
+        "*claude-opus-4-7*|*claude-3-haiku*|*claude-3-5-haiku*",
         {"quirks": {"cache_minimum_tokens": 2048}},
-        f"{_NOTES}: prompt caching",
-        _READ,
+        _CACHING,
+        _FOUND,
     ),
     ProfileRule(
-        "*claude-sonnet-4-5*|*claude-sonnet-4-2*|*claude-3-*",
+        "*claude-opus-4-8*|*claude-opus-4-1*|*claude-opus-4-2*|*claude-sonnet-5|*claude-sonnet-4*"
+        "|*claude-3-opus*|*claude-3-5-sonnet*|*claude-3-7-sonnet*",
         {"quirks": {"cache_minimum_tokens": 1024}},
-        f"{_NOTES}: prompt caching",
-        _READ,
+        _CACHING,
+        _FOUND,
+    ),
+    ProfileRule(
+        "*claude-opus-5|*claude-fable-5|*claude-mythos-5",
+        {"quirks": {"cache_minimum_tokens": 512}},
+        _CACHING,
+        _FOUND,
     ),
 )
 

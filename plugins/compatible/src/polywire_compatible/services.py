@@ -145,8 +145,9 @@ SERVICES = (
             },
         },
         embeddings=Embeddings(
-            source="mistralai 3.7.0; known from use: about 16,000 tokens in one request",
-            max_inputs=UNSTATED,
+            # 256 texts are taken, 257 are "Too many inputs in request, split into more batches."
+            source="mistralai 3.7.0; rig-core 0.42.0, tried: 256 texts; langchain-mistralai: 16,000 tokens in a request",
+            max_inputs=256,
             max_batch_bytes=32_000,
             dimensions_field="output_dimension",
         ),
@@ -156,7 +157,7 @@ SERVICES = (
         summary="Groq",
         base_url="https://api.groq.com/openai/v1",
         key=("GROQ_API_KEY",),
-        source="groq 1.7.0 and vendor documentation",
+        source="groq 1.7.0 and vendor documentation; console.groq.com/docs/vision for pictures",
         profile={
             "reasoning_field": "reasoning",
             "efforts": ("none", "low", "medium", "high"),
@@ -168,7 +169,7 @@ SERVICES = (
             # A field that it does not know is refused, on messages too.
             "quirks": {"undocumented": ("audio", "document", "video"), "extra_fields": "none"},
             "max_images": 5,
-            # Four megabytes of base64.
+            # A request with base64 may have four megabytes (HTTP 413), one with addresses twenty.
             "max_media_bytes": 3 * 1024 * 1024,
         },
     ),
@@ -177,7 +178,7 @@ SERVICES = (
         summary="xAI",
         base_url="https://api.x.ai/v1",
         key=("XAI_API_KEY",),
-        source="vendor documentation",
+        source="docs.x.ai/developers/model-capabilities: text/reasoning, images/understanding",
         profile={
             "reasoning_field": REASONING_CONTENT,
             "reasoning_echo": "never",
@@ -189,14 +190,32 @@ SERVICES = (
         rules=(
             rule(
                 "grok-3-mini*|grok-4*|grok-5*",
-                "vendor documentation: reasoning models refuse penalties and stop",
+                "docs.x.ai/developers/model-capabilities/text/reasoning: reasoning models refuse penalties and stop",
                 sampling={"temperature", "top_p", "seed"},
             ),
             rule(
-                "grok-2*|grok-3|grok-3-fast*|grok-4|grok-4-0*|grok-code*",
-                "vendor documentation: reasoning_effort is an error there",
+                "grok-2*|grok-3|grok-3-latest|grok-3-fast*|grok-4|grok-4-latest|grok-4-0*|grok-4-fast*|grok-4-1-fast*"
+                "|grok-4.20|grok-4.20-*reasoning*|grok-code*",
+                "docs.x.ai/docs/guides/reasoning; tried for NousResearch/hermes-agent pull request 23435: HTTP 400",
                 reasoning_parameter=None,
                 efforts=(),
+            ),
+            rule("grok-3-mini*", "docs.x.ai/docs/guides/reasoning: two words alone", efforts=("low", "high")),
+            rule(
+                "grok-4.3*",
+                "docs.x.ai/developers/model-capabilities/text/reasoning#effort-levels",
+                efforts=("none", "low", "medium", "high"),
+            ),
+            rule(
+                "grok-4.20-multi-agent*",
+                "docs.x.ai/developers/model-capabilities/text/reasoning: how many agents work",
+                efforts=("low", "medium", "high", "xhigh"),
+            ),
+            rule(
+                "grok-4.5*",
+                "docs.x.ai/developers/model-capabilities/text/reasoning, as quoted in anomalyco/opencode issue 39448: "
+                "it cannot be kept from thinking",
+                efforts=("low", "medium", "high"),
             ),
         ),
     ),

@@ -13,6 +13,9 @@ __all__ = ["PROFILES", "model_path"]
 
 SOURCE = "google-genai 3.6.1 (types, converters) and the vendor's documentation"
 DATE = "2026-12-01"
+_LEVELS = "docs.cloud.google.com/gemini-enterprise-agent-platform/models: thinking, and guides/gemini-3-5-flash"
+_BUDGETS = "ai.google.dev/gemini-api/docs/thinking"
+_FOUND = "2026-12-02"
 
 
 _TUNED = "tunedModels/"
@@ -67,22 +70,28 @@ PROFILES = ProfileTable(
                 "tool_result_images": True,
                 "quirks": {"signature_placeholder": "skip_thought_signature_validator"},
             },
-            SOURCE,
+            f"{SOURCE}: the words of ThinkingLevel",
             DATE,
         ),
-        ProfileRule(_anywhere("gemini-3-pro*"), {"efforts": ("low", "high")}, SOURCE, DATE),
-        ProfileRule(_anywhere("gemini-3-flash*"), {"efforts": ("minimal", "low", "medium", "high")}, SOURCE, DATE),
+        ProfileRule(_anywhere("gemini-3*"), {"efforts": ("minimal", "low", "medium", "high")}, _LEVELS, _FOUND),
+        ProfileRule(
+            _anywhere("gemini-3.*pro*|gemini-3.7-flash|gemini-3.8-flash|gemini-flash-latest|gemini-pro-latest"),
+            {"efforts": ("low", "medium", "high")},
+            f"{_LEVELS}: 3.1 Pro, 3.7 Flash and 3.8 Flash; the latest names stand for two of them",
+            _FOUND,
+        ),
+        ProfileRule(_anywhere("gemini-3-pro*"), {"efforts": ("low", "high")}, _LEVELS, _FOUND),
         ProfileRule(
             _anywhere("gemini-2.5-pro*"),
             {"quirks": {"thinking_efforts": {"none": 128, "minimal": 512, "low": 1024, "medium": 8192, "high": 32768}}},
-            "the vendor's documentation, thinking: this model cannot be kept from it",
-            DATE,
+            f"{_BUDGETS}: 128 to 32768 tokens, this model cannot be kept from thinking",
+            _FOUND,
         ),
         ProfileRule(
             _anywhere("gemini-1*|gemini-2.0*|gemma*"),
             {"reasoning_parameter": None},
-            "the vendor's documentation, thinking: the first models are those of 2.5",
-            DATE,
+            f"{_BUDGETS}: the first models that think are those of 2.5",
+            _FOUND,
         ),
     ),
     SOURCE,

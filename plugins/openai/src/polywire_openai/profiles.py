@@ -49,6 +49,7 @@ __all__ = ["COMPATIBLE", "COMPATIBLE_PROFILES", "OPENAI", "OPENAI_PROFILES"]
 _DATE = "2026-12-02"
 _REFERENCE = "openai 3.57.0 (types/chat) and wire/openai-chat.md"
 _GUIDES = "wire/openai-chat.md section 2, marked as vendor guides"
+_EFFORTS = "developers.openai.com/api/docs/guides/reasoning, and the reference's words on reasoning_effort"
 _EVERY_EFFORT: tuple[str, ...] = get_args(Effort)
 
 OPENAI = Profile(
@@ -112,14 +113,28 @@ OPENAI_PROFILES = ProfileTable(
         ProfileRule(
             "gpt-5|gpt-5-mini*|gpt-5-nano*|gpt-5-20*|gpt-5-codex*",
             {"efforts": ("minimal", "low", "medium", "high")},
-            "the vendor's reasoning guide",
+            _EFFORTS,
             _DATE,
         ),
-        ProfileRule("gpt-5.1*", {"efforts": ("none", "low", "medium", "high")}, "the vendor's reasoning guide", _DATE),
+        ProfileRule("gpt-5-pro*", {"efforts": ("high",)}, _EFFORTS, _DATE),
+        ProfileRule("gpt-5.1*", {"efforts": ("none", "low", "medium", "high")}, _EFFORTS, _DATE),
+        ProfileRule("gpt-5.1-codex-max*", {"efforts": ("low", "medium", "high", "xhigh")}, _EFFORTS, _DATE),
         ProfileRule(
             "gpt-5.2*|gpt-5.3*|gpt-5.4*|gpt-5.5*",
             {"efforts": ("none", "low", "medium", "high", "xhigh")},
-            "the vendor's reasoning guide",
+            f"{_EFFORTS}; docs.rs/meerkat-core 0.6.25, tried: minimal is refused",
+            _DATE,
+        ),
+        ProfileRule(
+            "gpt-5.[6-9]*|gpt-6*",
+            {"efforts": ("none", "low", "medium", "high", "xhigh", "max")},
+            "what gpt-5.6-sol answers to minimal, pydantic/pydantic-ai issue 7081",
+            _DATE,
+        ),
+        ProfileRule(
+            "gpt-6-astra*|gpt-6.1-sol*",
+            {"efforts": ("low", "medium", "high", "xhigh", "max")},
+            "goruck/home-generative-agent v3.46.0-beta.1, tried: these two have no none",
             _DATE,
         ),
         ProfileRule("gpt-5.[6-9]*|gpt-6*", {"cache_marks": 4}, f"{_REFERENCE} section 8", _DATE),
