@@ -52,5 +52,16 @@ def test_usual_settings_need_no_pydantic(change: str) -> None:
     assert loaded(change) & VALIDATION == set()
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "gemini", "ollama", "groq", "azure-openai"])
+def test_nor_does_another_provider(provider: str) -> None:
+    table = "{'api_key': 'k', 'base_url': 'http://127.0.0.1:9'}"
+    modules = loaded(
+        f"settings = {{'providers': {{'{provider}': {table}}}, 'models': {{'a': {{'provider': '{provider}', 'model': 'm'}}}}}}"
+    )
+
+    assert "polywire.http_model" in modules
+    assert modules & VALIDATION == set()
+
+
 def test_a_table_that_is_not_plain_is_looked_at_by_its_model() -> None:
     assert {"pydantic", "polywire.config.schema"} <= loaded("settings['models']['a']['temperature'] = '0.2'")

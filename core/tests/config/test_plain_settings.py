@@ -41,6 +41,7 @@ PAIRS += [
     for provider in Registry().load_all().values()
     if isinstance(provider, Provider) and provider.plain_settings is not None
 ]
+PAIRS = list(dict.fromkeys(PAIRS))
 by_name = pytest.mark.parametrize(("plain", "model"), PAIRS, ids=[f"{model.__name__}" for _, model in PAIRS])
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AtLeastOne",
+    "Key",
     "PlainCircuitBreakerSettings",
     "PlainLimitSettings",
     "PlainProviderSettings",
@@ -48,6 +49,12 @@ _PlainAddress = Annotated[
 
 class Seconds(float):
     """A duration, read as `polywire.plugins.durations.Duration` is."""
+
+    __slots__ = ()
+
+
+class Key(Secret):
+    """A secret without blanks around it; a blank one is none, and is left to the model."""
 
     __slots__ = ()
 
@@ -134,7 +141,7 @@ class PlainProviderSettings(PlainRules, frozen=True):
     cert: ClassVar[None] = None
     transport: ClassVar[Literal["httpx"]] = "httpx"
     profile: ClassVar[Mapping[str, Any]] = EMPTY
-    api_key: Secret | None = None
+    api_key: Key | None = None
     base_url: _PlainAddress | None = None
     headers: dict[str, Secret] = field(default_factory=dict)
     proxy: Secret | None = None
@@ -142,13 +149,6 @@ class PlainProviderSettings(PlainRules, frozen=True):
     trust_env: bool = True
     follow_redirects: bool = False
     max_connections: AtLeastOne | None = None
-
-    def __post_init__(self) -> None:
-        if self.api_key is not None:
-            key = self.api_key.get_secret_value()
-            if not key or key != key.strip():
-                msg = "a key with blanks around it is not plain"
-                raise ValueError(msg)
 
 
 PlainT = TypeVar("PlainT", bound=PlainTable)
@@ -167,6 +167,8 @@ def _read(kind: type, value: Any) -> Any:
         return Seconds(read_duration(value))
     if kind is Secret and isinstance(value, str):
         return Secret(value)
+    if kind is Key and isinstance(value, str) and value and value == value.strip():
+        return Key(value)
     msg = f"{type(value).__name__} is no plain {kind.__name__}"
     raise TypeError(msg)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -86,7 +85,7 @@ class Provider(_Declared, frozen=True):
     def settings(self) -> type[ProviderSettings]:
         """The model of the provider's table, imported when first asked for."""
         declared: Any = self.declared_settings
-        model: type[ProviderSettings] = declared() if isfunction(declared) else declared
+        model: type[ProviderSettings] = declared if isinstance(declared, type) else declared()
         return model
 
     @property

@@ -254,7 +254,7 @@ def _wrong_settings(provider: Provider) -> str | None:
     if plain is not None:
         if not (inspect.isclass(plain) and issubclass(plain, PlainProviderSettings)):
             return "Provider.plain_settings must be a subclass of PlainProviderSettings"
-        if inspect.isfunction(provider.declared_settings):
+        if callable(provider.declared_settings) and not inspect.isclass(provider.declared_settings):
             return None  # looked at when something in a table is not plain
     from polywire.plugins.connections import ProviderSettings
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from polywire.fast_dataclass import dataclass
 from polywire.parameters import ChatRequestParameters, ResponseFormat
 from polywire.profiles import Profile
 from polywire.requests import ChatRequest

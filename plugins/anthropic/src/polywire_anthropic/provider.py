@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr
+from msgspec import Meta
 
 from polywire.auth import BearerAuth
-from polywire.codec import Auth, Wire
+from polywire.codec import Auth
 from polywire.models import ChatModel
-from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
+from polywire.plugins import BuildContext, PlainProviderSettings, Provider, hookimpl
+from polywire.plugins.plain import Key
 from polywire_anthropic.codec import AnthropicCodec
 from polywire_anthropic.profiles import ANTHROPIC_PROFILES, CURRENT_VERSION, anthropic_profiles
-from polywire_anthropic.wire import AnthropicWire
+
+if TYPE_CHECKING:
+    from polywire.codec import Wire
+    from polywire_anthropic.settings import AnthropicSettings
 
 __all__ = ["DEFAULT_BASE_URL", "PROVIDER", "AnthropicSettings", "polywire_provider"]
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 
 
-def _blank_is_unset(value: object) -> object:
-    text = value.get_secret_value() if isinstance(value, SecretStr) else value
-    return None if isinstance(text, str) and not text.strip() else value
+class PlainAnthropicSettings(PlainProviderSettings, frozen=True):
+    """`AnthropicSettings`, where a table says plain things."""
+
+    version: Annotated[str, Meta(pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")] = CURRENT_VERSION
+    betas: tuple[str, ...] = ()
+    key_header: Literal["x-api-key", "bearer"] = "x-api-key"
+    auth_token: Key | None = None
 
 
-class AnthropicSettings(ProviderSettings):
-    """The table of an Anthropic connection, or of an endpoint that speaks the Messages API."""
+def _settings() -> type[AnthropicSettings]:
+    from polywire_anthropic.settings import AnthropicSettings
 
-    version: str = Field(
-        CURRENT_VERSION,
-        pattern=r"\d{4}-\d{2}-\d{2}",
-        description="the anthropic-version header; what is sent goes by it",
-    )
-    betas: tuple[str, ...] = Field((), description="what the anthropic-beta header names")
-    key_header: Literal["x-api-key", "bearer"] = Field(
-        "x-api-key", description="how api_key is sent: in x-api-key, or as Authorization: Bearer"
-    )
-    auth_token: Annotated[SecretStr | None, BeforeValidator(_blank_is_unset)] = Field(
-        None, description="a token of OAuth or of a gateway, sent as Authorization: Bearer where there is no api_key"
-    )
+    return AnthropicSettings
 
 
 def _auth(context: BuildContext, settings: AnthropicSettings) -> Auth:
@@ -63,13 +60,16 @@ def build_chat(context: BuildContext) -> ChatModel:
 
 def wires() -> tuple[Wire, ...]:
     """Return the dialect, for conversion."""
+    from polywire_anthropic.wire import AnthropicWire
+
     return (AnthropicWire(),)
 
 
 PROVIDER = Provider(
     name="anthropic",
     summary="Anthropic: the Messages API (Claude), and endpoints that speak it",
-    settings=AnthropicSettings,
+    settings=_settings,
+    plain_settings=PlainAnthropicSettings,
     build_chat=build_chat,
     wires=wires,
     profiles=ANTHROPIC_PROFILES,
@@ -88,3 +88,10 @@ PROVIDER = Provider(
 def polywire_provider(name: str) -> Provider | None:
     """Answer to the name `anthropic`."""
     return PROVIDER if name == PROVIDER.name else None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AnthropicSettings":
+        return _settings()
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

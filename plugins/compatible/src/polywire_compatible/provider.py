@@ -7,39 +7,46 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pydantic import Field, SecretStr
-
-from polywire.auth import BearerAuth
+from polywire.auth import BearerAuth, Secret
 from polywire.codec import Auth
 from polywire.models import ChatModel
-from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
+from polywire.plugins import BuildContext, PlainProviderSettings, Provider, hookimpl
+from polywire.plugins.plain import AtLeastOne
 from polywire.profiles import ProfileTable
 from polywire_compatible.rows import ROWS, Row
-from polywire_openai import OpenAIChatCodec, OpenAIWire
+from polywire_openai import OpenAIChatCodec
 
 if TYPE_CHECKING:
+    from polywire.codec import Wire
     from polywire.embeddings import EmbeddingModel
+    from polywire_compatible.settings import CompatibleSettings, DeploymentSettings
 
 __all__ = ["CompatibleSettings", "DeploymentSettings", "polywire_provider"]
 
 
-class CompatibleSettings(ProviderSettings):
-    """The table of a connection to a service or server that speaks Chat Completions."""
+class PlainCompatibleSettings(PlainProviderSettings, frozen=True):
+    """`CompatibleSettings`, where a table says plain things."""
 
-    max_inputs: int | None = Field(
-        None, ge=1, description="at most so many texts in one request for embeddings; left out: what the service takes"
-    )
+    max_inputs: AtLeastOne | None = None
 
 
-class DeploymentSettings(CompatibleSettings):
-    """The same for a resource with deployments."""
+class PlainDeploymentSettings(PlainCompatibleSettings, frozen=True):
+    """`DeploymentSettings`, where a table says plain things."""
 
-    api_version: str | None = Field(
-        None, description="the older address of a deployment, with this api-version; left out: the v1 address"
-    )
-    access_token: SecretStr | None = Field(
-        None, description="a Microsoft Entra token, sent as Authorization: Bearer instead of the key"
-    )
+    api_version: str | None = None
+    access_token: Secret | None = None
+
+
+def _settings() -> type[CompatibleSettings]:
+    from polywire_compatible.settings import CompatibleSettings
+
+    return CompatibleSettings
+
+
+def _deployment_settings() -> type[DeploymentSettings]:
+    from polywire_compatible.settings import DeploymentSettings
+
+    return DeploymentSettings
 
 
 def _auth(row: Row, context: BuildContext) -> Auth:
@@ -94,6 +101,13 @@ def _requires_key(row: Row, settings: CompatibleSettings) -> bool:
     return row.key_required and getattr(settings, "access_token", None) is None
 
 
+def wires(row: Row) -> tuple[Wire, ...]:
+    """Return the dialect, for conversion."""
+    from polywire_openai import OpenAIWire
+
+    return (OpenAIWire(row.profiles()),)
+
+
 def _provider(row: Row) -> Provider:
     variables = {}
     if row.key:
@@ -105,10 +119,11 @@ def _provider(row: Row) -> Provider:
     return Provider(
         name=row.name,
         summary=row.summary,
-        settings=DeploymentSettings if row.deployment_path else CompatibleSettings,
+        settings=_deployment_settings if row.deployment_path else _settings,
+        plain_settings=PlainDeploymentSettings if row.deployment_path else PlainCompatibleSettings,
         build_chat=partial(build_chat, row),
         build_embedding=partial(build_embedding, row) if row.embeddings is not None else None,
-        wires=lambda: (OpenAIWire(row.profiles()),),
+        wires=partial(wires, row),
         profiles=row.profiles,
         variables=variables,
         requires_key=partial(_requires_key, row),
@@ -121,3 +136,10 @@ def _provider(row: Row) -> Provider:
 def polywire_provider(name: str) -> Provider | None:
     """Answer to the name of every row."""
     return _provider(ROWS[name]) if name in ROWS else None
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("CompatibleSettings", "DeploymentSettings"):
+        return (_settings if name == "CompatibleSettings" else _deployment_settings)()
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
-
-from polywire.auth import BearerAuth
+from polywire.auth import BearerAuth, Secret
 from polywire.codec import Auth
-from polywire.embeddings import EmbeddingModel
 from polywire.models import ChatModel
-from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
+from polywire.plugins import BuildContext, PlainProviderSettings, Provider, hookimpl
 from polywire_gemini.codec import GeminiCodec
-from polywire_gemini.embeddings import GeminiEmbeddingCodec, VertexEmbeddingCodec
 from polywire_gemini.profiles import PROFILES
-from polywire_gemini.wire import GeminiWire
+
+if TYPE_CHECKING:
+    from polywire.codec import Wire
+    from polywire.embeddings import EmbeddingModel
+    from polywire_gemini.settings import GeminiSettings
 
 __all__ = ["PROVIDER", "GeminiSettings", "polywire_provider"]
 
@@ -26,16 +26,17 @@ DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _VERTEX_HOST = "aiplatform.googleapis.com"
 
 
-class GeminiSettings(ProviderSettings):
-    """The table of a connection to the Gemini API, to Vertex AI, or to a gateway that speaks like one of them."""
+class PlainGeminiSettings(PlainProviderSettings, frozen=True):
+    """`GeminiSettings`, where a table says plain things."""
 
-    access_token: SecretStr | None = Field(
-        None,
-        description="an OAuth token, or a gateway's key, sent as Authorization: Bearer instead of the key's header",
-    )
-    endpoint: Literal["gemini", "vertex"] | None = Field(
-        None, description="whose rules hold; left out: Vertex AI's on its own hosts, else the Gemini API's"
-    )
+    access_token: Secret | None = None
+    endpoint: Literal["gemini", "vertex"] | None = None
+
+
+def _settings() -> type[GeminiSettings]:
+    from polywire_gemini.settings import GeminiSettings
+
+    return GeminiSettings
 
 
 def is_vertex(settings: GeminiSettings) -> bool:
@@ -68,17 +69,27 @@ def build_chat(context: BuildContext) -> ChatModel:
 
 def build_embedding(context: BuildContext) -> EmbeddingModel:
     """Build the embedding model that a settings file names."""
+    from polywire_gemini.embeddings import GeminiEmbeddingCodec, VertexEmbeddingCodec
+
     codec = VertexEmbeddingCodec() if is_vertex(context.settings) else GeminiEmbeddingCodec()
     return context.http_embedding_model(codec, auth=_auth(context), base_url=DEFAULT_BASE_URL)
+
+
+def wires() -> tuple[Wire, ...]:
+    """Return the dialect, for conversion."""
+    from polywire_gemini.wire import GeminiWire
+
+    return (GeminiWire(),)
 
 
 PROVIDER = Provider(
     name="gemini",
     summary="Google Gemini: generateContent",
-    settings=GeminiSettings,
+    settings=_settings,
+    plain_settings=PlainGeminiSettings,
     build_chat=build_chat,
     build_embedding=build_embedding,
-    wires=lambda: (GeminiWire(),),
+    wires=wires,
     profiles=PROFILES,
     # In this order, as the vendor's own SDK reads them.
     variables={"api_key": ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "base_url": ("GOOGLE_GEMINI_BASE_URL",)},
@@ -92,3 +103,10 @@ PROVIDER = Provider(
 def polywire_provider(name: str) -> Provider | None:
     """Answer to the name `gemini`."""
     return PROVIDER if name == PROVIDER.name else None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "GeminiSettings":
+        return _settings()
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

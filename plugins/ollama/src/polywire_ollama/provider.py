@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BeforeValidator
-
-from polywire.embeddings import EmbeddingModel
 from polywire.models import ChatModel
-from polywire.plugins import BuildContext, Provider, ProviderSettings, hookimpl
+from polywire.plugins import BuildContext, PlainProviderSettings, Provider, hookimpl
 from polywire_ollama.codec import OllamaCodec
-from polywire_ollama.embeddings import OllamaEmbeddingCodec
 from polywire_ollama.profiles import PROFILES
-from polywire_ollama.wire import OllamaWire
+
+if TYPE_CHECKING:
+    from polywire.codec import Wire
+    from polywire.embeddings import EmbeddingModel
+    from polywire_ollama.settings import OllamaSettings
 
 __all__ = ["PROVIDER", "OllamaSettings", "polywire_provider"]
 
 DEFAULT_BASE_URL = "http://localhost:11434"
 
 
-def _address(value: object) -> object:
-    """Complete an address as the server's own `OLLAMA_HOST` has it: scheme and port may be missing."""
-    if not isinstance(value, str) or "://" in value:
-        return value
-    host = value.strip().replace("0.0.0.0", "127.0.0.1")
-    return f"http://{host}" if ":" in host else f"http://{host}:11434"
+def _settings() -> type[OllamaSettings]:
+    from polywire_ollama.settings import OllamaSettings
 
-
-class OllamaSettings(ProviderSettings):
-    """The table of an Ollama connection. `base_url` may leave out scheme and port, as `OLLAMA_HOST` does."""
-
-    base_url: Annotated[str | None, BeforeValidator(_address)] = None
+    return OllamaSettings
 
 
 def build_chat(context: BuildContext) -> ChatModel:
@@ -43,16 +35,26 @@ def build_chat(context: BuildContext) -> ChatModel:
 
 def build_embedding(context: BuildContext) -> EmbeddingModel:
     """Build the embedding model that a settings file names."""
+    from polywire_ollama.embeddings import OllamaEmbeddingCodec
+
     return context.http_embedding_model(OllamaEmbeddingCodec(), auth=context.bearer_auth(), base_url=DEFAULT_BASE_URL)
+
+
+def wires() -> tuple[Wire, ...]:
+    """Return the dialect, for conversion."""
+    from polywire_ollama.wire import OllamaWire
+
+    return (OllamaWire(),)
 
 
 PROVIDER = Provider(
     name="ollama",
     summary="Ollama: /api/chat, on this machine or in its cloud",
-    settings=OllamaSettings,
+    settings=_settings,
+    plain_settings=PlainProviderSettings,
     build_chat=build_chat,
     build_embedding=build_embedding,
-    wires=lambda: (OllamaWire(),),
+    wires=wires,
     profiles=PROFILES,
     variables={"api_key": ("OLLAMA_API_KEY",), "base_url": ("OLLAMA_HOST",)},
     # A server on this machine asks for none; the cloud says so itself.
@@ -66,3 +68,10 @@ PROVIDER = Provider(
 def polywire_provider(name: str) -> Provider | None:
     """Answer to the name `ollama`."""
     return PROVIDER if name == PROVIDER.name else None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "OllamaSettings":
+        return _settings()
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
