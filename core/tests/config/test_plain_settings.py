@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
@@ -198,3 +199,15 @@ def test_what_is_not_plain_is_read_by_the_model(table: dict[str, Any]) -> None:
 
     assert type(connection.table) is OPENAI.settings
     assert connection.settings == OPENAI.settings.model_validate(table)
+
+
+def test_a_copy_of_a_provider_keeps_its_models_or_gets_others() -> None:
+    class Other(ProviderSettings):
+        """Another model."""
+
+    same = msgspec.structs.replace(OPENAI, summary="a copy")
+    other = msgspec.structs.replace(OPENAI, settings=Other, plain_settings=None)
+
+    assert same.settings is OPENAI.settings
+    assert other.settings is Other
+    assert Provider("acme", "Acme", lambda: Other, None).settings is Other
