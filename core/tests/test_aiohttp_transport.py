@@ -18,6 +18,7 @@ import pytest
 from polywire.codec import HttpRequest, HttpResponse
 from polywire.errors import ConnectionFailed
 from polywire.transport import HttpStream, Timeouts
+from polywire.transport.answers import cut
 
 aiohttp = pytest.importorskip("aiohttp", reason="the extra polywire[aiohttp] is not installed")
 
@@ -149,6 +150,27 @@ def test_an_answer_that_nobody_reads_outlives_its_loop(serve: Any) -> None:
     assert isinstance(answer, HttpStream)
     del answer
     gc.collect()
+
+
+class StubbornSocket:
+    """As uvloop has it: it knows its descriptor and refuses everything else."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.fileno = connection.fileno
+
+    def shutdown(self, how: int) -> None:
+        msg = "transport sockets do not support shutdown() method"
+        raise TypeError(msg)
+
+
+def test_a_connection_of_another_event_loop_is_cut_by_its_descriptor() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        cut(StubbornSocket(ours))
+        theirs.settimeout(5)
+        assert theirs.recv(1) == b""
+        assert ours.fileno() >= 0
+    cut(StubbornSocket(ours))  # closed by now: there is nothing to cut
 
 
 def test_no_task_is_made_for_a_call(serve: Any) -> None:

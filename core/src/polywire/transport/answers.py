@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any, NoReturn
@@ -88,7 +89,11 @@ def cut(connection: Any) -> None:
             # Not the TLS layer's own method: that one changes what the reading thread is using.
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
         elif connection is not None:
-            connection.shutdown(socket.SHUT_RDWR)
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except TypeError:  # uvloop's own kind of socket refuses: its descriptor is what counts
+                with socket.socket(fileno=os.dup(connection.fileno())) as same:
+                    same.shutdown(socket.SHUT_RDWR)
 
 
 def too_many_redirects() -> ProtocolError:
