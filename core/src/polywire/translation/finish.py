@@ -7,7 +7,17 @@ from polywire.responses import FinishReason
 __all__ = ["finish_reason", "settle_finish_reason"]
 
 _WORDS = {
-    FinishReason.STOP: ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "finished", "end_of_turn"),
+    FinishReason.STOP: (
+        "stop",
+        "eos",
+        "eos_token",
+        "end_turn",
+        "stop_sequence",
+        "complete",
+        "completed",
+        "finished",
+        "end_of_turn",
+    ),
     FinishReason.LENGTH: (
         "length",
         "max_tokens",
