@@ -12,6 +12,7 @@ import os
 import pickle
 import socket
 import ssl
+import struct
 import sys
 import threading
 import time
@@ -818,6 +819,104 @@ def test_making_a_transport_connects_to_nothing_and_is_cheap() -> None:
     for _ in range(100):
         HttpxTransport()
     assert time.process_time() - started < 0.5
+
+
+def _answer_once(then: Handle) -> Handle:
+    """The first request of each connection is answered; what follows on it is not."""
+    seen: set[int] = set()
+
+    def handle(exchange: Exchange) -> None:
+        if exchange.number in seen:
+            then(exchange)
+            raise OSError
+        seen.add(exchange.number)
+        exchange.answer(200, b"{}")
+
+    return handle
+
+
+def _end(exchange: Exchange) -> None:
+    pass
+
+
+def _reset(exchange: Exchange) -> None:
+    exchange.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def _several(transport: HttpxTransport, send_one: SendOne, server: Server, count: int) -> None:
+    async def run() -> None:
+        for _ in range(count):
+            await asend(transport, request_to(server))
+        await transport.aclose()
+
+    if send_one is send_async:
+        asyncio.run(run())
+        return
+    with contextlib.closing(transport):
+        for _ in range(count):
+            send(transport, request_to(server))
+
+
+@both
+@pytest.mark.parametrize("ending", [_end, _reset])
+def test_a_request_that_meets_the_end_of_its_connection_goes_out_over_another(
+    serve: Any, send_one: SendOne, ending: Handle
+) -> None:
+    """llama.cpp's server ends every connection after a stream, without a word and some milliseconds late."""
+    server = serve(_answer_once(ending))
+
+    _several(HttpxTransport(), send_one, server, 3)
+
+    assert [each.number for each in server.exchanges] == [1, 1, 2, 2, 3], "each goes out again, once, over a fresh one"
+
+
+@both
+def test_a_fresh_connection_that_ends_is_an_error(serve: Any, send_one: SendOne) -> None:
+    server: Server
+
+    def handle(exchange: Exchange) -> None:
+        if len(server.exchanges) > 1:
+            raise OSError
+        exchange.answer(200, b"{}")
+
+    server = serve(handle)
+    with pytest.raises(ConnectionFailed, match="broke off"):
+        _several(HttpxTransport(), send_one, server, 2)
+
+    assert [each.number for each in server.exchanges] == [1, 1, 2]
+
+
+@both
+@pytest.mark.parametrize("begun", [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{}", b"not HTTP\r\n\r\n"])
+def test_an_answer_that_has_begun_is_not_asked_for_again(serve: Any, send_one: SendOne, begun: bytes) -> None:
+    server = serve(_answer_once(lambda exchange: exchange.send(begun)))
+
+    with pytest.raises(ConnectionFailed):
+        _several(HttpxTransport(), send_one, server, 2)
+
+    assert len(server.exchanges) == 2
+
+
+def test_a_call_whose_connection_is_closed_from_this_side_is_not_sent_again(serve: Any) -> None:
+    arrived = threading.Event()
+
+    def wait(exchange: Exchange) -> None:
+        arrived.set()
+        exchange.wait_for_close()
+
+    server = serve(_answer_once(wait))
+    transport = HttpxTransport()
+
+    async def run() -> None:
+        await asend(transport, request_to(server))
+        call = asyncio.create_task(asend(transport, request_to(server)))
+        await asyncio.to_thread(arrived.wait, 10)
+        await transport.aclose()
+        with pytest.raises(ConnectionFailed):
+            await call
+
+    asyncio.run(run())
+    assert len(server.exchanges) == 2
 
 
 @both

@@ -19,6 +19,7 @@ from polywire.errors import ConnectionFailed
 from polywire.transport import HttpxTransport, Timeouts
 
 ANSWER = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{"ok":true}'
+REQUEST_END = b"\r\n\r\n{}"
 PATIENT = Timeouts(connect=5, read=5, write=5, pool=5)
 
 
@@ -46,8 +47,12 @@ class Server:
             certificate: Any = connection.getpeercert()
             if certificate:
                 self.names.append(dict(part[0] for part in certificate["subject"])["commonName"])
-            while connection.recv(65536):
-                connection.sendall(ANSWER)
+            received = b""
+            while data := connection.recv(65536):
+                received += data
+                while received.count(REQUEST_END):  # head and body may come in records of their own
+                    received = received.partition(REQUEST_END)[2]
+                    connection.sendall(ANSWER)
 
     def close(self) -> None:
         self._listener.close()

@@ -162,12 +162,18 @@ class _Session:
         """Of connections on which something was sent: what tells whether there are bytes to read."""
 
     async def open(self, target: _Target, request: HttpRequest, timeouts: Timeouts) -> HttpStream:
-        """Send a request; return its answer, unread as yet."""
+        """Send a request; return its answer, unread as yet. One that meets its connection's end is sent once more."""
         head = target.head(request)
         await self._take(timeouts.pool)
         try:
             way = self._way(target)
-            connection = await self._connection(way, timeouts)
+            connection, rested = await self._connection(way, timeouts)
+            try:
+                return await exchange(connection, way, head, request, timeouts, self._give_back)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):  # see `open_answer`
+                if not rested:
+                    raise
+            connection, _ = await self._connection(way, timeouts, fresh=True)
             return await exchange(connection, way, head, request, timeouts, self._give_back)
         except BaseException:
             self._give_back()
@@ -188,12 +194,12 @@ class _Session:
             )
         return way
 
-    async def _connection(self, way: Way, timeouts: Timeouts) -> Any:
+    async def _connection(self, way: Way, timeouts: Timeouts, *, fresh: bool = False) -> tuple[Any, bool]:
         """
-        Return a connection on which nothing waits to be read.
+        Return a connection on which nothing waits to be read, and whether it was used before.
 
         aiohttp learns from the event loop that a server has closed a connection: too late where the program kept the
-        loop busy, and a POST is not sent twice.
+        loop busy. A `fresh` one is got by closing those at rest: they are likely to have met their end too.
         """
         limits = aiohttp.ClientTimeout(connect=timeouts.connect)
         while True:
@@ -207,9 +213,9 @@ class _Session:
             if poller is None:
                 # Bytes that wait on a fresh one (a TLS ticket) mean nothing.
                 self._pollers[protocol] = _Poller(connection.transport)
-                return connection
-            if not poller.is_readable():
-                return connection
+                return connection, False
+            if not (fresh or poller.is_readable()):
+                return connection, True
             connection.close()
 
     async def _take(self, seconds: float | None) -> None:

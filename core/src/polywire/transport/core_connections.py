@@ -121,27 +121,51 @@ def _core_request(target: Target, request: HttpRequest, timeouts: Timeouts) -> h
 
 
 def open_answer(pool: Pool, target: Target, request: HttpRequest, timeouts: Timeouts) -> HttpStream:
-    """Send a request; return its answer, unread as yet."""
+    """
+    Send a request; return its answer, unread as yet.
+
+    Servers close a connection that rests without a word, some after every stream (llama.cpp's does). A request that meets
+    such an end finds no answer begun; it goes out once more, over a fresh connection, as browsers do it.
+    """
     sent = _core_request(target, request, timeouts)
     connection = pool.take(target.route, timeouts.pool)
-    try:
-        response = connection.handle_request(sent)
-    except BaseException:
-        pool.give_back(connection)
-        raise
-    return _Answer(pool, connection, response).stream()
+    rested, closings = connection.is_available(), pool.closings
+    while True:
+        try:
+            response = connection.handle_request(sent)
+        except BaseException as error:
+            pool.give_back(connection)
+            if not (rested and _is_end(error) and pool.closings == closings):
+                raise
+        else:
+            return _Answer(pool, connection, response).stream()
+        rested = False
+        connection = pool.take(target.route, timeouts.pool, fresh=True)
 
 
 async def aopen_answer(pool: AsyncPool, target: Target, request: HttpRequest, timeouts: Timeouts) -> HttpStream:
     """As `open_answer`, from async code."""
     sent = _core_request(target, request, timeouts)
     connection = await pool.take(target.route, timeouts.pool)
-    try:
-        response = await connection.handle_async_request(sent)
-    except BaseException:
-        await pool.give_back(connection)
-        raise
-    return _AsyncAnswer(pool, connection, response).stream()
+    rested, closings = connection.is_available(), pool.closings
+    while True:
+        try:
+            response = await connection.handle_async_request(sent)
+        except BaseException as error:
+            await pool.give_back(connection)
+            if not (rested and _is_end(error) and pool.closings == closings):
+                raise
+        else:
+            return _AsyncAnswer(pool, connection, response).stream()
+        rested = False
+        connection = await pool.take(target.route, timeouts.pool, fresh=True)
+
+
+def _is_end(error: BaseException) -> bool:
+    """Whether the server closed the connection instead of answering: with its end, or with a reset."""
+    if isinstance(error, httpcore.RemoteProtocolError):
+        return str(error).startswith("Server disconnected")  # others: what came is not HTTP
+    return isinstance(error, httpcore.ReadError)
 
 
 class _Answer:

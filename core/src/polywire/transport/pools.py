@@ -88,10 +88,11 @@ class _Shelf(Generic[RouteT, ConnectionT]):
         self._resting_count = 0
         self._used: dict[ConnectionT, RouteT] = {}
         self._waiting: deque[_Waiting[RouteT]] = deque()
+        self.closings = 0
 
-    def take(self, route: RouteT, closing: list[ConnectionT]) -> ConnectionT | None:
+    def take(self, route: RouteT, closing: list[ConnectionT], fresh: bool) -> ConnectionT | None:
         """Return a connection, at rest or new; `None` where the caller must wait, for all are in use."""
-        resting = self._resting.get(route)
+        resting = None if fresh else self._resting.get(route)
         while resting:
             _, connection = resting.pop()
             self._resting_count -= 1
@@ -147,6 +148,7 @@ class _Shelf(Generic[RouteT, ConnectionT]):
 
     def take_all(self) -> list[ConnectionT]:
         """Return all connections, those in use too: they come back as ones that are closed."""
+        self.closings += 1
         connections = [connection for resting in self._resting.values() for _, connection in resting]
         self._resting.clear()
         self._resting_count = 0
@@ -196,9 +198,19 @@ class ConnectionPool(Generic[RouteT, SyncT]):
         self._shelf = _Shelf(limits, connect)
         self._lock = threading.Lock()
 
-    def take(self, route: RouteT, seconds: float | None) -> SyncT:
+    @property
+    def closings(self) -> int:
+        """How often it was closed: a connection that broke meanwhile was closed from this side."""
+        return self._shelf.closings
+
+    def take(self, route: RouteT, seconds: float | None, *, fresh: bool = False) -> SyncT:
         """
         Return a connection that is the caller's until `give_back`.
+
+        Args:
+            route: where it leads.
+            seconds: how long to wait for one.
+            fresh: not one that was used before, as far as there is room for another.
 
         Raises:
             PoolTimeout: so many `seconds` have passed and all are still in use.
@@ -206,7 +218,7 @@ class ConnectionPool(Generic[RouteT, SyncT]):
         closing: list[SyncT] = []
         waiting = None
         with self._lock:
-            connection = self._shelf.take(route, closing)
+            connection = self._shelf.take(route, closing, fresh)
             if connection is None:
                 from concurrent.futures import Future
 
@@ -246,12 +258,17 @@ class AsyncConnectionPool(Generic[RouteT, AsyncT]):
     def __init__(self, limits: PoolLimits, connect: Callable[[RouteT], AsyncT]) -> None:
         self._shelf = _Shelf(limits, connect)
 
-    async def take(self, route: RouteT, seconds: float | None) -> AsyncT:
+    @property
+    def closings(self) -> int:
+        """As in `ConnectionPool`."""
+        return self._shelf.closings
+
+    async def take(self, route: RouteT, seconds: float | None, *, fresh: bool = False) -> AsyncT:
         """As in `ConnectionPool`."""
         import asyncio
 
         closing: list[AsyncT] = []
-        connection = self._shelf.take(route, closing)
+        connection = self._shelf.take(route, closing, fresh)
         if connection is None:
             waiting = self._shelf.wait(route, asyncio.get_running_loop().create_future())
             try:

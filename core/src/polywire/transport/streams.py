@@ -9,8 +9,8 @@ from typing import Protocol
 
 from polywire.codec import Headers, HttpRequest, HttpResponse
 from polywire.errors import SettingsError
-from polywire.immutable import slot_setters
 from polywire.fast_dataclass import dataclass
+from polywire.immutable import slot_setters
 
 __all__ = ["MAX_ERROR_BODY_BYTES", "HttpStream", "HttpTransport", "Timeouts", "is_success"]
 
