@@ -234,7 +234,9 @@ def test_it_is_described_alike(shape: Any) -> None:
         theirs.__qualname__,
         theirs.__module__,
     )
-    assert {name for name in vars(ours) if name != "__init__"} == {name for name in vars(theirs) if name != "__init__"}
+    # Before 3.11.3 `dataclasses` leaves a `__weakref__` that works no more in a class with slots.
+    beside = {"__init__", "__weakref__"}
+    assert set(vars(ours)) - beside == set(vars(theirs)) - beside
     assert typing.get_type_hints(ours.__init__, localns={"T": T}) == typing.get_type_hints(
         theirs.__init__, localns={"T": T}
     )
