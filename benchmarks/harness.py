@@ -149,9 +149,10 @@ def table(figures: Figures, sides: Sequence[str], titles: Mapping[str, str] = CA
     return "\n".join(lines)
 
 
-def told(number: int) -> str:
-    """When and under what a table was made."""
-    return f"Python {platform.python_version()}, {number} rounds, {time.strftime('%Y-%m-%d')}"
+def told(measured: int | str) -> str:
+    """When and under what a table was made, and of how many rounds, or of what else."""
+    rounds = measured if isinstance(measured, str) else f"{measured} rounds"
+    return f"Python {platform.python_version()}, {rounds}, {time.strftime('%Y-%m-%d')}"
 
 
 def put(name: str, text: str) -> None:
