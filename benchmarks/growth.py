@@ -284,7 +284,7 @@ def write(found: dict[str, Series]) -> None:
     known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
     known = {kind: {**known, **found}[kind] for kind in KINDS if kind in {**known, **found}}
     picture = "![Cost by unit: what grows in proportion is a level line](growth.svg)"
-    put("growth", f"{told("the least of several")}:\n\n{table(known)}\n\n{picture}")
+    put("growth", f"{told('the least of several')}:\n\n{table(known)}\n\n{picture}")
     keep("growth", known)
     (HERE / "growth.svg").write_text(draw(panels(known)), encoding="utf-8")
 
