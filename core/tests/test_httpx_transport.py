@@ -843,10 +843,12 @@ def _reset(exchange: Exchange) -> None:
     exchange.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def _several(transport: HttpxTransport, send_one: SendOne, server: Server, count: int) -> None:
+def _several(
+    transport: HttpxTransport, send_one: SendOne, server: Server, count: int, timeouts: Timeouts = DEFAULT
+) -> None:
     async def run() -> None:
         for _ in range(count):
-            await asend(transport, request_to(server))
+            await asend(transport, request_to(server), timeouts)
         await transport.aclose()
 
     if send_one is send_async:
@@ -854,7 +856,7 @@ def _several(transport: HttpxTransport, send_one: SendOne, server: Server, count
         return
     with contextlib.closing(transport):
         for _ in range(count):
-            send(transport, request_to(server))
+            send(transport, request_to(server), timeouts)
 
 
 @both
@@ -895,6 +897,55 @@ def test_an_answer_that_has_begun_is_not_asked_for_again(serve: Any, send_one: S
         _several(HttpxTransport(), send_one, server, 2)
 
     assert len(server.exchanges) == 2
+
+
+@both
+@pytest.mark.parametrize("places", [1, 2])
+def test_a_request_that_goes_out_again_keeps_its_place_in_the_pool(serve: Any, send_one: SendOne, places: int) -> None:
+    """It would wait behind the others else, and get a connection that one of them has used: that has ended too."""
+    server = serve(_answer_once(_end))
+    transport = HttpxTransport(max_connections=places)
+
+    async def run() -> None:
+        await asyncio.gather(*(asend(transport, request_to(server)) for _ in range(40)))
+        await transport.aclose()
+
+    if send_one is send_async:
+        asyncio.run(run())
+        return
+    with contextlib.closing(transport), ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: send(transport, request_to(server)), range(40)))
+
+
+@both
+def test_a_server_that_breaks_off_at_work_is_not_asked_again(
+    serve: Any, send_one: SendOne, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("polywire.transport.resending.AT_REST_SECONDS", 0.05)
+    server = serve(_answer_once(lambda _: time.sleep(0.2)))
+
+    with pytest.raises(ConnectionFailed, match="broke off"):
+        _several(HttpxTransport(), send_one, server, 2)
+
+    assert len(server.exchanges) == 2
+
+
+@both
+def test_both_times_together_take_no_longer_than_one_may(serve: Any, send_one: SendOne) -> None:
+    def handle(exchange: Exchange) -> None:
+        if exchange is server.exchanges[0]:
+            exchange.answer(200, b"{}")
+            return
+        time.sleep(0.4 if exchange is server.exchanges[1] else 1.5)
+        raise OSError
+
+    server: Server = serve(handle)
+    began = time.monotonic()
+    with pytest.raises(ModelTimeout):
+        _several(HttpxTransport(), send_one, server, 2, Timeouts(connect=5, read=0.6, write=5, pool=5))
+
+    assert time.monotonic() - began < 0.95
+    assert len(server.exchanges) == 3
 
 
 def test_a_call_whose_connection_is_closed_from_this_side_is_not_sent_again(serve: Any) -> None:

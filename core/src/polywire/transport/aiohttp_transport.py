@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import select
 import ssl
+import time
 import weakref
 from base64 import b64encode
 from dataclasses import replace
@@ -28,6 +29,7 @@ from polywire.transport.httpx_transport import REMEMBERED_ADDRESSES, HttpxTransp
 from polywire.transport.loop_pools import LoopPools
 from polywire.transport.pools import PoolLimits
 from polywire.transport.requests import request_headers
+from polywire.transport.resending import resending_limits
 from polywire.transport.streams import HttpStream, Timeouts
 
 __all__ = ["AiohttpTransport"]
@@ -168,13 +170,15 @@ class _Session:
         try:
             way = self._way(target)
             connection, rested = await self._connection(way, timeouts)
+            began = time.monotonic()
             try:
                 return await exchange(connection, way, head, request, timeouts, self._give_back)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):  # see `open_answer`
-                if not rested:
+                again = resending_limits(timeouts, began) if rested else None
+                if again is None:
                     raise
-            connection, _ = await self._connection(way, timeouts, fresh=True)
-            return await exchange(connection, way, head, request, timeouts, self._give_back)
+            connection, _ = await self._connection(way, again, fresh=True)
+            return await exchange(connection, way, head, request, again, self._give_back)
         except BaseException:
             self._give_back()
             raise

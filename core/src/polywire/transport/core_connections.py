@@ -8,6 +8,7 @@ run at once]; what is used of httpcore is public: its connections, and a pool's 
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from types import AsyncGeneratorType
 from typing import Any, cast
@@ -22,6 +23,7 @@ from polywire.transport.closing import uninterrupted
 from polywire.transport.decompression import adecompressed, decompressed
 from polywire.transport.pools import AsyncConnectionPool, ConnectionPool
 from polywire.transport.requests import request_headers, response_headers
+from polywire.transport.resending import resending_limits
 from polywire.transport.streams import HttpStream, Timeouts
 from polywire.transport.tls import no_ssl_context
 
@@ -125,43 +127,45 @@ def open_answer(pool: Pool, target: Target, request: HttpRequest, timeouts: Time
     Send a request; return its answer, unread as yet.
 
     Servers close a connection that rests without a word, some after every stream (llama.cpp's does). A request that meets
-    such an end finds no answer begun; it goes out once more, over a fresh connection, as browsers do it.
+    such an end, before the head of an answer, goes out once more, over a fresh connection, as browsers do it.
     """
-    sent = _core_request(target, request, timeouts)
     connection = pool.take(target.route, timeouts.pool)
-    rested, closings = connection.is_available(), pool.closings
-    while True:
+    try:
+        rested, closings, began = connection.is_available(), pool.closings, time.monotonic()
         try:
-            response = connection.handle_request(sent)
-        except BaseException as error:
-            pool.give_back(connection)
-            if not (rested and _is_end(error) and pool.closings == closings):
+            response = connection.handle_request(_core_request(target, request, timeouts))
+        except (httpcore.RemoteProtocolError, httpcore.ReadError) as error:
+            again = resending_limits(timeouts, began) if rested and _is_end(error) else None
+            if again is None or pool.closings != closings:
                 raise
-        else:
-            return _Answer(pool, connection, response).stream()
-        rested = False
-        connection = pool.take(target.route, timeouts.pool, fresh=True)
+            connection = pool.renew(connection)
+            response = connection.handle_request(_core_request(target, request, again))
+    except BaseException:
+        pool.give_back(connection)
+        raise
+    return _Answer(pool, connection, response).stream()
 
 
 async def aopen_answer(pool: AsyncPool, target: Target, request: HttpRequest, timeouts: Timeouts) -> HttpStream:
     """As `open_answer`, from async code."""
-    sent = _core_request(target, request, timeouts)
     connection = await pool.take(target.route, timeouts.pool)
-    rested, closings = connection.is_available(), pool.closings
-    while True:
+    try:
+        rested, closings, began = connection.is_available(), pool.closings, time.monotonic()
         try:
-            response = await connection.handle_async_request(sent)
-        except BaseException as error:
-            await pool.give_back(connection)
-            if not (rested and _is_end(error) and pool.closings == closings):
+            response = await connection.handle_async_request(_core_request(target, request, timeouts))
+        except (httpcore.RemoteProtocolError, httpcore.ReadError) as error:
+            again = resending_limits(timeouts, began) if rested and _is_end(error) else None
+            if again is None or pool.closings != closings:
                 raise
-        else:
-            return _AsyncAnswer(pool, connection, response).stream()
-        rested = False
-        connection = await pool.take(target.route, timeouts.pool, fresh=True)
+            connection = await pool.renew(connection)
+            response = await connection.handle_async_request(_core_request(target, request, again))
+    except BaseException:
+        await pool.give_back(connection)
+        raise
+    return _AsyncAnswer(pool, connection, response).stream()
 
 
-def _is_end(error: BaseException) -> bool:
+def _is_end(error: Exception) -> bool:
     """Whether the server closed the connection instead of answering: with its end, or with a reset."""
     if isinstance(error, httpcore.RemoteProtocolError):
         return str(error).startswith("Server disconnected")  # others: what came is not HTTP

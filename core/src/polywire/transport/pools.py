@@ -90,9 +90,9 @@ class _Shelf(Generic[RouteT, ConnectionT]):
         self._waiting: deque[_Waiting[RouteT]] = deque()
         self.closings = 0
 
-    def take(self, route: RouteT, closing: list[ConnectionT], fresh: bool) -> ConnectionT | None:
+    def take(self, route: RouteT, closing: list[ConnectionT]) -> ConnectionT | None:
         """Return a connection, at rest or new; `None` where the caller must wait, for all are in use."""
-        resting = None if fresh else self._resting.get(route)
+        resting = self._resting.get(route)
         while resting:
             _, connection = resting.pop()
             self._resting_count -= 1
@@ -105,6 +105,13 @@ class _Shelf(Generic[RouteT, ConnectionT]):
         while len(self._used) + self._resting_count >= self._limits.connections:
             closing.append(self._oldest())
         return self._new(route)
+
+    def renew(self, connection: ConnectionT, closing: list[ConnectionT]) -> ConnectionT:
+        """Return a new connection in the place of one that is in use."""
+        fresh = self._new(self._used[connection])
+        del self._used[connection]
+        closing.append(connection)
+        return fresh
 
     def wait(self, route: RouteT, future: Any) -> _Waiting[RouteT]:
         """Queue up. The future gets a connection; its owner gives that back, whatever happens."""
@@ -203,14 +210,13 @@ class ConnectionPool(Generic[RouteT, SyncT]):
         """How often it was closed: a connection that broke meanwhile was closed from this side."""
         return self._shelf.closings
 
-    def take(self, route: RouteT, seconds: float | None, *, fresh: bool = False) -> SyncT:
+    def take(self, route: RouteT, seconds: float | None) -> SyncT:
         """
         Return a connection that is the caller's until `give_back`.
 
         Args:
             route: where it leads.
             seconds: how long to wait for one.
-            fresh: not one that was used before, as far as there is room for another.
 
         Raises:
             PoolTimeout: so many `seconds` have passed and all are still in use.
@@ -218,14 +224,18 @@ class ConnectionPool(Generic[RouteT, SyncT]):
         closing: list[SyncT] = []
         waiting = None
         with self._lock:
-            connection = self._shelf.take(route, closing, fresh)
+            connection = self._shelf.take(route, closing)
             if connection is None:
                 from concurrent.futures import Future
 
                 waiting = self._shelf.wait(route, Future[SyncT]())
-        _close(closing)
         if waiting is None:
             assert connection is not None
+            try:
+                _close(closing)
+            except BaseException:
+                self.give_back(connection)
+                raise
             return connection
         try:
             return waiting.future.result(seconds)  # type: ignore[no-any-return]
@@ -237,6 +247,18 @@ class ConnectionPool(Generic[RouteT, SyncT]):
             if isinstance(error, TimeoutError):
                 raise PoolTimeout from None
             raise
+
+    def renew(self, connection: SyncT) -> SyncT:
+        """Return a new connection in the place of one that was taken: nobody who waits comes between. That one is closed."""
+        closing: list[SyncT] = []
+        with self._lock:
+            fresh = self._shelf.renew(connection, closing)
+        try:
+            _close(closing)
+        except BaseException:
+            self.give_back(fresh)
+            raise
+        return fresh
 
     def give_back(self, connection: SyncT) -> None:
         """Take back a connection. One whose answer was not read to its end is closed."""
@@ -263,12 +285,12 @@ class AsyncConnectionPool(Generic[RouteT, AsyncT]):
         """As in `ConnectionPool`."""
         return self._shelf.closings
 
-    async def take(self, route: RouteT, seconds: float | None, *, fresh: bool = False) -> AsyncT:
+    async def take(self, route: RouteT, seconds: float | None) -> AsyncT:
         """As in `ConnectionPool`."""
         import asyncio
 
         closing: list[AsyncT] = []
-        connection = self._shelf.take(route, closing, fresh)
+        connection = self._shelf.take(route, closing)
         if connection is None:
             waiting = self._shelf.wait(route, asyncio.get_running_loop().create_future())
             try:
@@ -288,6 +310,17 @@ class AsyncConnectionPool(Generic[RouteT, AsyncT]):
                 await self.give_back(connection)
                 raise
         return connection
+
+    async def renew(self, connection: AsyncT) -> AsyncT:
+        """As in `ConnectionPool`."""
+        closing: list[AsyncT] = []
+        fresh = self._shelf.renew(connection, closing)
+        try:
+            await uninterrupted(_aclose(closing))
+        except BaseException:
+            await self.give_back(fresh)
+            raise
+        return fresh
 
     async def give_back(self, connection: AsyncT) -> None:
         """As in `ConnectionPool`. No cancellation interrupts it; one that comes meanwhile is raised at the end."""
