@@ -14,6 +14,7 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from polywire.config import DefaultSettings, LlmFactory, ModelSettings, Settings
 from polywire.config.plain import PlainDefaultSettings, PlainModelSettings, PlainSettings
 from polywire.config.reading import read_settings
+from polywire.errors import SettingsError
 from polywire.plugins import Provider, ProviderSettings, Registry
 from polywire.plugins.connections import CircuitBreakerSettings, LimitSettings, RetrySettings, TimeoutSettings
 from polywire.plugins.plain import (
@@ -83,7 +84,7 @@ ODD = (
     None, True, False, 0, 1, 3, -1, 0.5, 1.0, 2.5, -0.5, float("inf"), float("nan"), 10**30, "", " ", "x", " x ", "3",
     "true", "30s", "500ms", "-1s", "strict", "repair", "notice", "chat", "image", "auto", "json", "low", "none", "httpx",
     "aiohttp", "openai", "2023-06-01", "http://h", "https://h.example:8443/v1/", "https://u:p@h/v1", "https://h?x=1",
-    "http://h:99999", "http://h:0", "ftp://h", "h:8080", "http://h\n", [], ["x"], ["rate_limit"], ["nonsense"], [1], (),
+    "http://h:99999", "http://h:0", "http://h:8\u0660\u0660/v1", 10**400, "ftp://h", "h:8080", "http://h\n", [], ["x"], ["rate_limit"], ["nonsense"], [1], (),
     ("a", "b"), {}, {"x": "y"}, {"effort": "low"}, {"effort": "nonsense"}, {"stream": True}, {1: 2}, {"attempts": 3},
     {"attempts": 0}, {"jitter": 0.5, "max_wait": "30s"}, {"connect": "5s", "read": 0}, {"concurrency": 8},
     {"requests_per_minute": 60.0, "max_wait": 1.5}, {"pause": "1m", "enabled": False}, {"store": "redis://h"},
@@ -145,6 +146,14 @@ USUAL: dict[str, Any] = {
     "defaults": {"history": "repair", "fallback_on": ["rate_limit"]},
 }
 ENVIRON = {"MY_KEY": "sk-test-123456\n", "TEAM": "ads"}
+
+
+@pytest.mark.parametrize("seconds", [10**400, -(10**400)], ids=["large", "negative"])
+def test_a_number_of_seconds_that_no_float_holds_is_a_mistake_like_others(seconds: int) -> None:
+    settings = {**USUAL, "defaults": {"deadline": seconds}}
+
+    with pytest.raises(SettingsError, match=r"\[defaults\] deadline: must be a number of seconds, 0 or more"):
+        LlmFactory.from_config(settings, environ=ENVIRON)
 
 
 def test_usual_settings_are_plain() -> None:

@@ -43,7 +43,9 @@ AtLeastOne = Annotated[int, Meta(ge=1)]
 # As plain as an address can be: no user, no query, and a port that is certainly one.
 _PlainAddress = Annotated[
     str,
-    Meta(pattern=r"\Ahttps?://[A-Za-z0-9][A-Za-z0-9.-]*(:[1-9]\d{0,3}|:[1-5]\d{4}|:60\d{3})?(/[A-Za-z0-9._/-]*)?\Z"),
+    Meta(
+        pattern=r"\Ahttps?://[A-Za-z0-9][A-Za-z0-9.-]*(:[1-9][0-9]{0,3}|:[1-5][0-9]{4}|:60[0-9]{3})?(/[A-Za-z0-9._/-]*)?\Z"
+    ),
 ]
 
 

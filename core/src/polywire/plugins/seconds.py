@@ -32,7 +32,11 @@ def read_duration(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         msg = 'must be a duration such as "30s", "500ms" or "2m", or a number of seconds'
         raise ValueError(msg)
-    if not math.isfinite(value) or value < 0:
+    try:
+        seconds = float(value)
+    except OverflowError:  # an int may have any number of digits
+        seconds = math.inf
+    if not math.isfinite(seconds) or seconds < 0:
         msg = "must be a number of seconds, 0 or more"
         raise ValueError(msg)
-    return float(value)
+    return seconds
