@@ -248,6 +248,61 @@ def test_the_whole_message_at_the_end_brings_no_call_or_thought_twice() -> None:
     assert (answer.text, answer.thinking, calls_of(answer)) == ("Hi", "R", [("a", "f", "{}")])
 
 
+def delta(**fields: Any) -> dict[str, Any]:
+    return {"id": "x", "choices": [{"index": 0, "delta": fields, "finish_reason": None}]}
+
+
+def details(text: str) -> dict[str, Any]:
+    return delta(reasoning_details=[{"type": "reasoning.text", "index": 0, "text": text}])
+
+
+HALVES = ("a\ud83d", "\ude00b", "c", "d\ud83d", "\ude00", "e\ud83d")
+"""Some servers cut a text between the two halves of a character; the last one here never gets its second."""
+WHOLE = "a\U0001f600bcd\U0001f600e\ufffd"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        lambda text: delta(content=text),
+        lambda text: delta(reasoning_content=text),
+        lambda text: delta(reasoning=text, content=""),
+        lambda text: delta(content=[{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]),
+        details,
+        lambda text: delta(refusal=text),
+    ],
+    ids=["content", "reasoning_content", "reasoning", "thinking chunk", "reasoning_details", "refusal"],
+)
+def test_a_character_in_two_halves_is_one(piece: Any) -> None:
+    answer = read_streamed(PROVIDER, sse(*map(piece, HALVES), END, done=True))
+
+    assert (answer.text or answer.thinking) == WHOLE
+    assert repr(answer.message.parts).encode()
+
+
+def test_sealed_thinking_goes_back_without_half_characters() -> None:
+    answer = read_streamed(PROVIDER, sse(*map(details, HALVES), END, done=True))
+
+    (thought,) = answer.message.parts
+    assert thought.extras["openai"]["reasoning_details"][0]["text"] == WHOLE
+
+
+@pytest.mark.parametrize("first", ['{"x":"', ""])
+def test_a_character_of_a_calls_arguments_in_two_halves_is_one(first: str) -> None:
+    pieces = [*HALVES, '"}'] if first else ['{"x":"' + HALVES[0], *HALVES[1:], '"}']
+    begun = calls(call(index=0, id="a", name="f", arguments=first))
+    body = sse(begun, *(calls(call(index=0, arguments=each)) for each in pieces), CALLS_END, done=True)
+
+    assert calls_of(read_streamed(PROVIDER, body)) == [("a", "f", f'{{"x":"{WHOLE}"}}')]
+
+
+def test_half_a_character_at_the_cut_of_a_calls_arguments() -> None:
+    cut = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+    body = sse(calls(call(index=0, id="a", name="f", arguments='{"x":"\ud83d')), cut, done=True)
+
+    assert calls_of(read_streamed(PROVIDER, body)) == [("a", "f", '{"x":"\ufffd')]
+
+
 def test_a_plain_answer_with_one_choice_that_is_no_list() -> None:
     answer = read_plain(PROVIDER, b'{"choices": {"message": {"content": "a\\ud83d"}, "finish_reason": "stop"}}')
 

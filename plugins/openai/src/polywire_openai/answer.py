@@ -74,6 +74,7 @@ class AnswerReader:
         self._halves = HalfJoiner()
         self._grown = False
         self._refusal: list[str] = []
+        self._refusal_halves = HalfJoiner()
         self._audio: dict[str, Any] = {}
         self._sound: list[str] = []
         self._annotations: list[Any] = []
@@ -194,6 +195,7 @@ class AnswerReader:
         thought = self._thinking.read(delta, whole=whole)
         if thought:
             events.append(ThinkingDelta(thought, THINKING))
+        self.repeatable = self.repeatable and not self._thinking.is_halved
         content = delta.get("content")
         if type(content) is str:
             if content:
@@ -242,8 +244,11 @@ class AnswerReader:
         events.append(TextDelta(text, TEXT))
 
     def _add_refusal(self, text: str, events: list[StreamEvent]) -> None:
-        self._refusal.append(text)
-        events.append(TextDelta(text, REFUSAL))
+        text = self._refusal_halves.add(text)
+        self.repeatable = self.repeatable and not self._refusal_halves.half
+        if text:
+            self._refusal.append(text)
+            events.append(TextDelta(text, REFUSAL))
 
     def _read_parts(self, content: Any, events: list[StreamEvent]) -> None:
         """Read content that is a list of chunks: text and thinking are joined, others stand for themselves."""
@@ -282,9 +287,14 @@ class AnswerReader:
         """The answer is over: return its last events, `ResponseEnd` last."""
         events: list[StreamEvent] = []
         reason = finish_reason(self._raw_finish)
+        if left := self._refusal_halves.finish():
+            self._refusal.append(left)
+            events.append(TextDelta(left, REFUSAL))
         if self._refusal and not self._text and reason in {FinishReason.STOP, None}:
             reason = FinishReason.REFUSAL
         if self._thinking:
+            if left := self._thinking.finish():
+                events.append(ThinkingDelta(left, THINKING))
             events.append(PartEnd(self._thinking.content(), THINKING))
         metadata = self._metadata
         if left := self._halves.finish():

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polywire.contents import ThinkingContent
+from polywire.translation.halves import HalfJoiner
+from polywire.wire_json import replace_surrogates
 from polywire_openai.fields import WIRE, own_extras
 
 __all__ = [
@@ -38,7 +40,7 @@ _CHUNK = frozenset({"type", "thinking", "signature"})
 class ThinkingReader:
     """Puts one answer's thinking together."""
 
-    __slots__ = ("_details", "_field", "_own", "_signature", "fragments")
+    __slots__ = ("_details", "_field", "_halves", "_own", "_signature", "fragments")
 
     def __init__(self) -> None:
         self.fragments: list[str] = []
@@ -46,6 +48,27 @@ class ThinkingReader:
         self._signature: str | None = None
         self._details: list[dict[str, Any]] = []
         self._own: dict[str, Any] = {}
+        self._halves = HalfJoiner()
+
+    @property
+    def is_halved(self) -> bool:
+        """Whether half a character waits for its other half."""
+        return bool(self._halves.half)
+
+    def _add(self, text: str) -> str:
+        """Add a piece, and return what may be told of it."""
+        if self._halves.half or not text.isascii():
+            text = self._halves.add(text)
+        if text:
+            self.fragments.append(text)
+        return text
+
+    def finish(self) -> str:
+        """The thinking is over: return what is left of it to be told."""
+        left = self._halves.finish()
+        if left:
+            self.fragments.append(left)
+        return left
 
     def read(self, message: Mapping[str, Any], *, whole: bool) -> str:
         """Take in a message or delta and return the text that it adds."""
@@ -61,9 +84,7 @@ class ThinkingReader:
             told = self._read_details(details, whole=whole)
             # An endpoint that fills a field of text says there all that the details say.
             text = text or ("" if self._field else told)
-        if text:
-            self.fragments.append(text)
-        return text
+        return self._add(text) if text else ""
 
     def read_chunk(self, chunk: Mapping[str, Any]) -> str:
         """Take in a content chunk of the type `thinking` and return the text that it adds."""
@@ -73,9 +94,7 @@ class ThinkingReader:
             self._signature = signature
         self._own.update({key: value for key, value in chunk.items() if key not in _CHUNK and value is not None})
         text = thinking_chunk_text(chunk)
-        if text:
-            self.fragments.append(text)
-        return text
+        return self._add(text) if text else ""
 
     def _read_details(self, details: Sequence[Any], *, whole: bool) -> str:
         texts: list[str] = []
@@ -110,15 +129,16 @@ class ThinkingReader:
 
     def __bool__(self) -> bool:
         """Whether there is any thinking."""
-        return bool(self.fragments or self._details or self._signature)
+        return bool(self.fragments or self._details or self._signature or self._halves.half)
 
     def content(self) -> ThinkingContent:
-        """Return the thinking so far."""
+        """Return the thinking, which is over."""
+        self.finish()
         own = dict(self._own)
         if self._field is not None:
             own["field"] = self._field
         if self._details:
-            own["reasoning_details"] = self._details
+            own["reasoning_details"] = replace_surrogates(self._details)
         return ThinkingContent("".join(self.fragments), self._signature, extras={WIRE: own} if own else {})
 
 

@@ -32,6 +32,7 @@ from polywire.immutable import EMPTY
 from polywire.messages import ToolCall
 from polywire.requests import ToolSpecification
 from polywire.translation.calls import arguments_text, generate_call_id, make_call
+from polywire.translation.halves import HalfJoiner
 from polywire_openai.fields import WIRE, extras_of, merged
 from polywire_openai.reading import PLAIN, Reading
 
@@ -63,13 +64,15 @@ def read_arguments(text: str) -> str:
 class _Slot:
     """One call in the making."""
 
-    __slots__ = ("empty", "extras", "fragments", "id", "is_custom", "name", "number", "started", "touched")
+    __slots__ = ("empty", "extras", "fragments", "halves", "id", "is_custom", "name", "number", "started", "touched")
 
     def __init__(self, number: int, call_id: str, name: str) -> None:
         self.number = number
         self.id = call_id
         self.name = name
         self.fragments: list[str] = []
+        self.halves: HalfJoiner | None = None
+        """Of a character that a server cut in two, once there was text beyond ASCII."""
         self.empty = ""
         """An empty object that came first: the arguments, if nothing else comes."""
         self.extras: dict[str, Any] = {}
@@ -80,6 +83,14 @@ class _Slot:
     @property
     def arguments(self) -> str:
         return "".join(self.fragments) or self.empty
+
+    def joined(self, arguments: str) -> str:
+        """Return what may be told of a further fragment: a character in two halves comes with the second."""
+        if self.halves is None:
+            if arguments.isascii():
+                return arguments
+            self.halves = HalfJoiner()
+        return self.halves.add(arguments)
 
     def is_whole(self) -> bool:
         return bool(self.fragments or self.empty) and wire_json.decode_object(self.arguments) is not None
@@ -159,13 +170,14 @@ class ToolCallAssembler:
                 return False
             if slot.empty and not slot.fragments and not arguments.lstrip().startswith("{"):
                 slot.fragments.append(slot.empty)
+            arguments = slot.joined(arguments)
             slot.fragments.append(arguments)
-            if slot.id and slot.name and not slot.is_custom:
+            if arguments and slot.id and slot.name and not slot.is_custom:
                 if slot.started:
                     events.append(ToolCallDelta(arguments, slot.number + self.first_part))
                 else:
                     self._start(slot, events)
-        return not name and index is not None and slot.started
+        return not name and index is not None and slot.started and not (slot.halves is not None and slot.halves.half)
 
     def _slot(
         self,
@@ -269,8 +281,12 @@ class ToolCallAssembler:
     def finish(self, events: list[StreamEvent], *, cut: bool) -> None:
         """End every call. `cut`: the answer ended early, so that what is not whole is incomplete."""
         for slot in self._slots:
-            self._start(slot, events)
             part = slot.number + self.first_part
+            if slot.halves is not None and (left := slot.halves.finish()):
+                slot.fragments.append(left)
+                if slot.started and not slot.is_custom:
+                    events.append(ToolCallDelta(left, part))
+            self._start(slot, events)
             call = self._call(slot, cut=cut)
             if slot.is_custom:
                 events.append(ToolCallDelta(call.arguments, part))
