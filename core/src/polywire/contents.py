@@ -15,7 +15,14 @@ from typing import Any, Literal, TypeAlias
 
 from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping, slot_setters
-from polywire.media_types import canonical_media_type, from_base64, sniff_media_type, split_data_url, to_base64
+from polywire.media_types import (
+    canonical_media_type,
+    from_base64,
+    media_type_of_name,
+    sniff_media_type,
+    split_data_url,
+    to_base64,
+)
 
 __all__ = [
     "AudioContent",
@@ -90,7 +97,7 @@ class MediaContent:
     The common part of everything that is not text: inline bytes, a URL, or a file the vendor already holds.
 
     Exactly one of `data`, `url` and `file_id` is given. A `data:` URL is taken apart into `data` and `media_type`.
-    Where `media_type` is left out it is read off the bytes.
+    Where `media_type` is left out or empty it is read off the bytes.
 
     Raises:
         ValueError: none or several of the three are given, or no media type can be told.
@@ -129,6 +136,8 @@ class MediaContent:
             if not self.data:
                 msg = f"{name}.data is empty"
                 raise ValueError(msg)
+        if self.media_type == "":
+            object.__setattr__(self, "media_type", None)
         if self.media_type is not None:
             _check_text(self.media_type, "media_type")
             object.__setattr__(self, "media_type", canonical_media_type(self.media_type))
@@ -149,8 +158,11 @@ class MediaContent:
 
     @classmethod
     def from_path(cls, path: str | Path, media_type: str | None = None, **fields: Any) -> Any:
-        """Make it from a file, read now."""
-        return cls(data=Path(path).read_bytes(), media_type=media_type, **fields)
+        """Make it from a file, read now. Where the bytes do not tell the media type, the file's name does."""
+        data = Path(path).read_bytes()
+        if not media_type and sniff_media_type(data) is None:
+            media_type = media_type_of_name(Path(path).name)
+        return cls(data=data, media_type=media_type, **fields)
 
     @property
     def base64(self) -> str | None:

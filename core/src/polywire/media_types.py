@@ -7,7 +7,14 @@ import binascii
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["canonical_media_type", "from_base64", "sniff_media_type", "split_data_url", "to_base64"]
+__all__ = [
+    "canonical_media_type",
+    "from_base64",
+    "media_type_of_name",
+    "sniff_media_type",
+    "split_data_url",
+    "to_base64",
+]
 
 _ALIASES: Final = {
     "image/jpg": "image/jpeg",
@@ -32,23 +39,37 @@ _SIGNS: Final = (
     (8, b"WAVE", "audio/wav"),
     (8, b"AIFF", "audio/aiff"),
     (4, b"ftypheic", "image/heic"),
+    (4, b"ftypheix", "image/heic"),
     (4, b"ftypmif1", "image/heif"),
+    (4, b"ftypmsf1", "image/heif"),
     (4, b"ftypavif", "image/avif"),
     (4, b"ftypM4A", "audio/mp4"),
+    (4, b"ftypM4B", "audio/mp4"),
+    (4, b"ftypqt  ", "video/quicktime"),
+    (4, b"ftyp3g", "video/3gpp"),
     (4, b"ftyp", "video/mp4"),
     (0, b"%PDF-", "application/pdf"),
     (0, b"ID3", "audio/mpeg"),
     (0, b"\xff\xfb", "audio/mpeg"),
     (0, b"\xff\xf3", "audio/mpeg"),
+    (0, b"\xff\xfa", "audio/mpeg"),
+    (0, b"\xff\xf2", "audio/mpeg"),
     (0, b"\xff\xf1", "audio/aac"),
     (0, b"\xff\xf9", "audio/aac"),
     (0, b"fLaC", "audio/flac"),
     (0, b"OggS", "audio/ogg"),
     (0, b"\x1aE\xdf\xa3", "video/webm"),
-    (0, b"BM", "image/bmp"),
     (0, b"II*\x00", "image/tiff"),
     (0, b"MM\x00*", "image/tiff"),
 )
+
+
+def media_type_of_name(name: str) -> str | None:
+    """Tell the media type from a file's name, or `None` where it is not known."""
+    import mimetypes
+
+    kind, encoding = mimetypes.guess_type(name, strict=False)
+    return canonical_media_type(kind) if kind is not None and encoding is None else None
 
 
 def sniff_media_type(data: bytes) -> str | None:
@@ -56,6 +77,8 @@ def sniff_media_type(data: bytes) -> str | None:
     for offset, sign, media_type in _SIGNS:
         if data.startswith(sign, offset):
             return media_type
+    if data.startswith(b"BM") and data[6:10] == bytes(4):  # two letters alone are the beginning of many a text
+        return "image/bmp"
     head = data[:256].lstrip().lower()
     if head.startswith((b"<svg", b"<?xml")) and b"<svg" in head:
         return "image/svg+xml"
@@ -103,5 +126,7 @@ def split_data_url(url: str) -> tuple[str | None, bytes] | None:
         raise ValueError(msg)
     media_type = canonical_media_type(header) or None
     if header.lower().replace(" ", "").endswith(";base64"):
+        if "%" in payload:  # as any part of a URL it may be written so
+            payload = unquote_to_bytes(payload).decode("latin-1")
         return media_type, from_base64(payload, what="the data: URL")
     return media_type, unquote_to_bytes(payload)

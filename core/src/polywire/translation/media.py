@@ -13,7 +13,8 @@ from polywire.profiles import Profile
 
 __all__ = ["check_image_count", "source_of", "taken_sources"]
 
-_has_scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
+_has_scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:").match
+"""A single letter before the colon is a drive of this machine's."""
 
 
 def source_of(content: MediaContent, profile: Profile, where: str) -> Literal["data", "url", "file_id"]:
