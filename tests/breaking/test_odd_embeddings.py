@@ -27,9 +27,12 @@ def embed(provider: str, *replies: Any, inputs: Any = ("a", "b"), **parameters: 
         table = {"openai-compatible": {"base_url": "http://127.0.0.1:9/v1"}, "ollama": {}}.get(
             provider, {"api_key": "a-key"}
         )
+        name = "gemini" if provider == "vertex" else provider
+        if provider == "vertex":
+            table = {"base_url": "https://aiplatform.googleapis.com/v1", "access_token": "a-token"}
         settings = {
-            "providers": {provider: table},
-            "models": {"e": {"provider": provider, "model": "m", "kind": "embedding"}},
+            "providers": {name: table},
+            "models": {"e": {"provider": name, "model": "m", "kind": "embedding"}},
         }
         model = LlmFactory.from_config(settings, environ={}, transport=FakeTransport(*replies)).embedding_model("e")
         answers.append(run(model))
@@ -96,3 +99,48 @@ def test_a_text_in_place_of_a_vector_is_refused() -> None:
 def test_an_error_in_place_of_vectors_is_that_error(body: Any) -> None:
     with pytest.raises(RateLimited, match="slow down"):
         embed("gemini", body)
+
+
+@pytest.mark.parametrize("error", [None])
+def test_an_error_that_is_none_is_no_error(error: Any) -> None:
+    assert embed("gemini", {"embeddings": [{"values": [1.0]}], "error": error}, inputs="a").vector == (1.0,)
+    assert embed("ollama", {"embeddings": [[1.0]], "error": error}, inputs="a").vector == (1.0,)
+    assert embed("openai", of_openai([1.0]) | {"error": error}, inputs="a").vector == (1.0,)
+
+
+@pytest.mark.parametrize("count", [-1, True, "7", None, 1.5, {}])
+def test_a_count_that_is_none_costs_nobody_the_vectors(count: Any) -> None:
+    answer = embed("ollama", {"embeddings": [[1.0]], "prompt_eval_count": count}, inputs="a")
+
+    assert answer.usage.input_tokens == (1 if count == 1.5 else None)
+    vertex = {"predictions": [{"embeddings": {"values": [1.0], "statistics": {"token_count": count}}}]}
+    assert embed("vertex", vertex, inputs="a").vector == (1.0,)
+    assert embed("vertex", {"predictions": [{"embeddings": {"values": [1.0], "statistics": count}}]}, inputs="a")
+
+
+@pytest.mark.parametrize("vectors", [[None], ["ab"], [[1.0]], [{"values": "ab"}], [{"values": None}], [{}]])
+def test_no_vector_of_gemini_is_one_of_nothing(vectors: Any) -> None:
+    with pytest.raises(ProtocolError, match="vector 0"):
+        embed("gemini", {"embeddings": vectors}, inputs="a")
+
+
+def test_a_text_that_was_cut_is_told_by_its_own_place() -> None:
+    def answer(truncated: bool) -> dict[str, Any]:
+        return {"predictions": [{"embeddings": {"values": [1.0], "statistics": {"truncated": truncated}}}]}
+
+    notices = embed("vertex", answer(False), answer(True), answer(True), inputs=("a", "b", "c")).notices
+
+    assert [notice.subject for notice in notices] == ["inputs[1]", "inputs[2]"]
+
+
+@pytest.mark.parametrize("provider", ["ollama", "openai-compatible", "gemini"])
+def test_vectors_of_another_length_than_was_asked_for_are_told(provider: str) -> None:
+    bodies = {
+        "openai-compatible": of_openai([1.0, 0.0]),
+        "gemini": {"embeddings": [{"values": [1.0, 0.0]}]},
+        "ollama": {"embeddings": [[1.0, 0.0]]},
+    }
+    notices = embed(provider, bodies[provider], inputs="a", dimensions=1).notices
+
+    assert [(notice.kind, notice.subject) for notice in notices] == [("approximated", "dimensions")]
+    assert not embed(provider, bodies[provider], inputs="a", dimensions=2).notices

@@ -8,6 +8,7 @@ offer, `do_aembed`. `EmbeddingCodec` is what a provider author writes; `HttpEmbe
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -153,7 +154,8 @@ class EmbeddingResponse:
 
 def merge_embeddings(parts: Sequence[EmbeddingResponse]) -> EmbeddingResponse:
     """
-    Put the answers to the batches of one request together, in order: usage summed up, each notice once.
+    Put the answers to the batches of one request together, in order: usage summed up, each notice once, and what is said
+    of one text under its place in the whole.
 
     The metadata is the first answer's; of several, all stand under `batches` besides.
     """
@@ -162,12 +164,25 @@ def merge_embeddings(parts: Sequence[EmbeddingResponse]) -> EmbeddingResponse:
     usage = parts[0].usage
     for part in parts[1:]:
         usage = usage + part.usage
+    notices: list[Notice] = []
+    before = 0
+    for part in parts:
+        notices += [_moved(notice, before) for notice in part.notices]
+        before += len(part.vectors)
     return EmbeddingResponse(
         tuple(vector for part in parts for vector in part.vectors),
         usage,
-        tuple(dict.fromkeys(notice for part in parts for notice in part.notices)),
+        tuple(dict.fromkeys(notices)),
         {**parts[0].metadata, "batches": [dict(part.metadata) for part in parts]},
     )
+
+
+_PLACE = re.compile(r"inputs\[(\d+)\]")
+
+
+def _moved(notice: Notice, by: int) -> Notice:
+    place = _PLACE.fullmatch(notice.subject)
+    return notice if place is None else Notice(notice.kind, f"inputs[{int(place[1]) + by}]", notice.message)
 
 
 class EmbeddingModel(abc.ABC):

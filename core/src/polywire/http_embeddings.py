@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -9,6 +10,7 @@ from polywire.embeddings import EmbeddingModel, EmbeddingRequest, EmbeddingRespo
 from polywire.errors import ProtocolError
 from polywire.http_exchange import fill_in
 from polywire.http_tasks import HttpTaskModel, TaskPlan, task_plan
+from polywire.responses import Notice
 from polywire.task_requests import lay_over
 
 __all__ = ["HttpEmbeddingModel"]
@@ -31,6 +33,15 @@ def _check(part: EmbeddingResponse, batch: EmbeddingRequest) -> None:
         if not is_one:
             msg = f"vector {index} of the answer is no list of numbers"
             raise ProtocolError(msg)
+
+
+def _with_length(part: EmbeddingResponse, batch: EmbeddingRequest) -> EmbeddingResponse:
+    """Say so where the vectors have another length than was asked for: many servers pass over what they do not know."""
+    length = len(part.vectors[0])
+    if batch.dimensions in (None, length) or any(notice.subject == "dimensions" for notice in part.notices):
+        return part
+    told = f"the vectors have {length} numbers, not the {batch.dimensions} that were asked for"
+    return replace(part, notices=(*part.notices, Notice("approximated", "dimensions", told)))
 
 
 class HttpEmbeddingModel(HttpTaskModel, EmbeddingModel):
@@ -58,7 +69,7 @@ class HttpEmbeddingModel(HttpTaskModel, EmbeddingModel):
             except ProtocolError as error:
                 fill_in(error, self._endpoint.provider, batch.model)
                 raise
-            parts.append(part)
+            parts.append(_with_length(part, batch))
         return merge_embeddings(parts)
 
     def do_embed(self, request: EmbeddingRequest) -> EmbeddingResponse:

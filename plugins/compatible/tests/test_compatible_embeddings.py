@@ -79,7 +79,7 @@ def test_a_request_goes_where_the_service_has_it_and_says_what_it_takes(
 ) -> None:
     transport = FakeTransport(Reply(body=answer(2)))
 
-    response = build(name, transport).embed(["a", "b"], dimensions=64)
+    response = build(name, transport).embed(["a", "b"], dimensions=2)
 
     sent = transport.requests[0]
     body = bodies(transport)[0]
@@ -88,7 +88,7 @@ def test_a_request_goes_where_the_service_has_it_and_says_what_it_takes(
     assert body == {
         "model": "m",
         "input": ["a", "b"],
-        **({field: 64} if field else {}),
+        **({field: 2} if field else {}),
         **({"encoding_format": encoding} if encoding else {}),
     }
     headers = {key.lower(): value for key, value in sent.request.headers.items()}

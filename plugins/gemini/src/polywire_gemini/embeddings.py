@@ -13,6 +13,7 @@ from polywire.codec import Encoded, HttpRequest, HttpResponse
 from polywire.embeddings import EmbeddingRequest, EmbeddingResponse, Vector
 from polywire.errors import ModelError, ProtocolError
 from polywire.responses import Notice, TokenUsage
+from polywire.translation.counts import count_of
 from polywire.translation.custom import apply_custom_parameters
 from polywire_gemini.decode import usage_of
 from polywire_gemini.errors import decode_error
@@ -31,11 +32,14 @@ _PURPOSES = {
 
 
 class GeminiEmbeddingCodec:
-    """Google Gemini's `batchEmbedContents`; stateless."""
+    """Google Gemini's `batchEmbedContents`; stateless. `path` is what stands before the models, below the base URL."""
 
     wire = WIRE
     max_inputs = 100
     max_batch_bytes: int | None = None
+
+    def __init__(self, *, path: str = "") -> None:
+        self._path = path
 
     def encode(self, request: EmbeddingRequest) -> Encoded:
         model = model_path(request.model)
@@ -51,7 +55,7 @@ class GeminiEmbeddingCodec:
         ]
         return Encoded(
             HttpRequest(
-                f"{model}:batchEmbedContents",
+                f"{self._path}{model}:batchEmbedContents",
                 wire_json.encode({"requests": requests}),
                 {"content-type": "application/json"},
             ),
@@ -65,7 +69,7 @@ class GeminiEmbeddingCodec:
         if not isinstance(embeddings, list):
             msg = "the answer holds no embeddings"
             raise ProtocolError(msg, status=response.status)
-        vectors = [tuple(item.get("values") or ()) for item in embeddings]
+        vectors = [_values(item) for item in embeddings]
         if encoded.context is not None:
             # Only vectors of the full length come normalised.
             vectors = [_normalised(vector) for vector in vectors]
@@ -117,9 +121,10 @@ class VertexEmbeddingCodec:
         vectors = [tuple(each["values"]) for each in found]
         if encoded.context is not None:
             vectors = [_normalised(vector) for vector in vectors]
-        statistics: list[dict[str, Any]] = [each.get("statistics") or {} for each in found]
-        counts = [count for each in statistics if isinstance(count := each.get("token_count"), (int, float))]
-        total = int(sum(counts)) if len(counts) == len(found) else None
+        told = [each.get("statistics") for each in found]
+        statistics: list[dict[str, Any]] = [each if isinstance(each, dict) else {} for each in told]
+        counts = [count for each in statistics if (count := count_of(each.get("token_count"))) is not None]
+        total = sum(counts) if len(counts) == len(found) else None
         notices = [
             Notice("information", f"inputs[{index}]", "the text was too long and was cut by the service")
             for index, each in enumerate(statistics)
@@ -141,11 +146,17 @@ def _body(response: HttpResponse) -> dict[str, Any]:
         [body] = body
     if not isinstance(body, dict):
         return {}
-    if "error" in body:
+    if body.get("error") is not None:
         told = body["error"].get("code") if isinstance(body["error"], dict) else None
         status = told if isinstance(told, int) and 400 <= told <= 599 else 500
         raise decode_error(HttpResponse(status, response.headers, wire_json.encode(body), response.received_at))
     return body
+
+
+def _values(item: Any) -> Vector:
+    """The numbers of one vector; what holds none is a vector of nothing, which no text has."""
+    values = item.get("values") if isinstance(item, dict) else None
+    return tuple(values) if isinstance(values, list) else ()
 
 
 def _normalised(vector: Vector) -> Vector:

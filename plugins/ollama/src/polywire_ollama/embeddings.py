@@ -10,6 +10,7 @@ from polywire.embeddings import EmbeddingRequest, EmbeddingResponse
 from polywire.errors import ModelError, ProtocolError
 from polywire.http_errors import error_from_response
 from polywire.responses import Notice, TokenUsage
+from polywire.translation.counts import count_of
 from polywire.translation.custom import apply_custom_parameters
 from polywire_ollama.messages import WIRE
 
@@ -37,14 +38,14 @@ class OllamaEmbeddingCodec:
 
     def decode(self, response: HttpResponse, encoded: Encoded) -> EmbeddingResponse:  # noqa: ARG002 - the contract has it
         body = wire_json.decode_object(response.body)
-        if body is not None and "error" in body:
+        if body is not None and body.get("error") is not None:
             raise self.decode_error(HttpResponse(500, response.headers, response.body, response.received_at))
         vectors = None if body is None else body.get("embeddings")
         if body is None or not isinstance(vectors, list):
             msg = "the answer holds no embeddings"
             raise ProtocolError(msg, status=response.status)
-        count = body.get("prompt_eval_count")
-        usage = TokenUsage(count, None, count) if isinstance(count, int) else TokenUsage()
+        count = count_of(body.get("prompt_eval_count"))
+        usage = TokenUsage(count, None, count)
         metadata = {key: value for key, value in body.items() if key not in {"embeddings", "prompt_eval_count"}}
         return EmbeddingResponse(tuple(vectors), usage, (), metadata)
 
