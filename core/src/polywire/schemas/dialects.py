@@ -33,6 +33,7 @@ class SchemaDialect:
         type_lists: may `type` be a list?
         null: is null a `"type"`, or is it told by the keyword `"nullable"`?
         string_enums: must the values of an `enum` be strings?
+        filled_enums: must each of them be more than an empty string?
         closed_objects: must every object say `additionalProperties: false`?
         all_required: must every property be required (an optional one then takes null)?
         typed: must every schema say its type?
@@ -49,6 +50,7 @@ class SchemaDialect:
     type_lists: bool = True
     null: Literal["type", "nullable"] = "type"
     string_enums: bool = False
+    filled_enums: bool = False
     closed_objects: bool = False
     all_required: bool = False
     typed: bool = False
@@ -156,6 +158,8 @@ DIALECTS: Mapping[str, SchemaDialect] = {
         type_lists=False,
         null="nullable",
         string_enums=True,
+        # 400, "enum[0]: cannot be empty": github.com/Bobsilvio/ha-claude/pull/32.
+        filled_enums=True,
         typed=True,
         array_items=True,
     ),

@@ -242,6 +242,14 @@ class Normaliser:
 
     def _enum(self, node: dict[str, Any], path: str) -> Restore | None:
         values = node["enum"]
+        if self._dialect.filled_enums and "" in values:
+            values = [value for value in values if value != ""]
+            node["enum"] = values
+            self._note("the empty text among the values of an enum is left out", path)
+            if not values:
+                del node["enum"]
+                node["type"] = "string"
+                return None
         if not self._dialect.string_enums or all(isinstance(value, str) for value in values):
             if self._dialect.typed and "type" not in node:
                 kinds = list(dict.fromkeys(_type_name(value) for value in values))
