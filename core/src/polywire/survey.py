@@ -29,7 +29,7 @@ class Survey:
         call_ids: the ids of all calls, each once, in order.
         repeated_ids: whether an id stands for several calls.
         names: every tool that is named, each once, in order.
-        wires: the wires to which something in it belongs: sealed thinking, opaque blocks.
+        wires: the wires to which something in it belongs: sealed thinking, opaque blocks, words that a model spoke.
         parallel: whether a turn holds several calls.
         media_in_results: whether a tool's result holds media.
         cache_marks: whether a content bears one.
@@ -131,6 +131,8 @@ class Survey:
             self.cache_marks = self.cache_marks or content.cache is not None
             if type(message) is ToolResultMessage:
                 self.media_in_results = True
+            elif type(message) is AiMessage and message.origin is not None and getattr(content, "transcript", None):
+                self.wires.add(message.origin.wire)
 
 
 _EMPTY = Survey()

@@ -12,6 +12,7 @@ from polywire.responses import Notice
 from polywire.survey import Survey, survey
 from polywire.translation.foreign import without_foreign_parts
 from polywire.translation.ids import map_call_ids, must_map
+from polywire.translation.media import check_image_count
 from polywire.translation.names import NameMap
 from polywire.translation.parallel import one_call_a_turn
 from polywire.translation.parameters import fit_parameters
@@ -48,6 +49,7 @@ def prepare(request: ChatRequest, profile: Profile, *, wire: str) -> Prepared:
         UnsupportedByModel: it asks for what the endpoint cannot do and what must not be left out.
     """
     parameters = request.parameters
+    check_image_count(request.messages, profile)
     found = survey(request.messages)
     messages, names, notices = _fit_messages(request.messages, found, profile, wire, parameters)
     parameters, changed = fit_parameters(parameters, profile, wire, names)
