@@ -19,8 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.odd_answers import calls_of, error_of, model_of, read_plain, read_streamed
 
 from polywire import convert, convert_stream
-from polywire.contents import ImageContent
-from polywire.errors import ProtocolError, ServerError
+from polywire.contents import AudioContent, DocumentContent, ImageContent
+from polywire.errors import HistoryError, ProtocolError, ServerError, UnsupportedByModel
+from polywire.messages import AiMessage, ToolCall, ToolResultMessage, UserMessage
 from polywire.requests import ChatRequest, ChatRequestParameters, Reasoning
 from polywire.responses import FinishReason, TokenUsage
 
@@ -195,3 +196,77 @@ def test_thinking_that_cannot_be_switched_off_is_told() -> None:
 
     assert "think" not in transport.last.json
     assert [notice.subject for notice in answer.notices] == ["reasoning"]
+
+
+# Media, where settings say that a model takes more
+
+
+def test_what_the_settings_allow_is_sent_or_refused() -> None:
+    wide = {
+        "profile": {
+            "image_sources": ["data", "url"],
+            "audio_sources": ["data"],
+            "document_sources": ["data"],
+            "tool_result_images": True,
+        }
+    }
+    sound, picture = AudioContent(data=b"RIFF....WAVE"), ImageContent.from_base64(PNG)
+    model, transport = model_of("ollama", DONE, **wide)
+    call = ToolCall("c", "f", "{}")
+    model.chat([UserMessage(["q", sound]), AiMessage(call), ToolResultMessage("c", "f", ["shot", picture])])
+    user, _, result = transport.last.json["messages"]
+    assert (user["images"], result["images"]) == ([sound.base64], [PNG])
+
+    for media in (ImageContent(url="https://a.example/p.png"), DocumentContent(data=b"%PDF-1")):
+        with pytest.raises(UnsupportedByModel, match=r"messages\[0\]\.contents\[1\]: this wire has no place"):
+            model.chat(UserMessage(["q", media]))
+
+
+def test_a_picture_of_a_kind_that_nobody_knows_stays_in_a_tools_result() -> None:
+    call = {"id": "c", "function": {"name": "f", "arguments": {}}}
+    given = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "tool_name": "f", "content": "shot", "images": ["aGVsbG8="]},
+    ]
+
+    assert convert(given, source="ollama", target="ollama").payload[1]["images"] == ["aGVsbG8="]
+
+
+def test_thinking_that_cannot_be_hidden_is_told() -> None:
+    model, transport = model_of("ollama", DONE)
+    answer = model.chat(ChatRequest("q", ChatRequestParameters(reasoning=Reasoning("high", visible=False))))
+
+    assert transport.last.json["think"] == "high"
+    assert [notice.subject for notice in answer.notices] == ["reasoning"]
+
+
+# Answers and histories
+
+
+@pytest.mark.parametrize("body", [{"response": "Hi", "done": True}, {"done": True, "done_reason": "stop"}])
+def test_an_answer_without_any_message_is_none(body: Any) -> None:
+    assert isinstance(error_of("ollama", lines({"response": "Hi", "done": False}, body) + b"\n"), ProtocolError)
+    with pytest.raises(ProtocolError, match="no message"):
+        read_plain("ollama", body)
+
+
+def test_results_with_the_clients_own_ids_answer_calls_without_any() -> None:
+    calls = [{"function": {"name": name, "arguments": {}}} for name in ("f", "g")]
+    results = [
+        {"role": "tool", "tool_call_id": f"mine-{name}", "tool_name": name, "content": name} for name in ("g", "f")
+    ]
+    given = [{"role": "assistant", "content": "", "tool_calls": calls}, *results]
+    answer, *read = convert(given, source="ollama", target="openai").payload
+
+    ids = {call["function"]["name"]: call["id"] for call in answer["tool_calls"]}
+    assert [(each["tool_call_id"], each["content"]) for each in read] == [(ids["g"], "g"), (ids["f"], "f")]
+
+
+def test_a_result_for_another_call_than_those_that_are_open_is_refused() -> None:
+    given = [
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", **CALL}]},
+        {"role": "tool", "tool_call_id": "d", "tool_name": "f", "content": "x"},
+    ]
+
+    with pytest.raises(HistoryError, match="'d'"):
+        convert(given, source="ollama", target="openai")

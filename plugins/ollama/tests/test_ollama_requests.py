@@ -351,6 +351,15 @@ def test_an_answer_without_embeddings_is_an_error(body: bytes) -> None:
         ("box", "http://box:11434"),
         ("box:8080", "http://box:8080"),
         ("https://ollama.com", "https://ollama.com"),
+        ("ollama.com", "https://ollama.com"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("box:", "http://box:11434"),
+        ('"box"', "http://box:11434"),
+        ("box/ollama", "http://box:11434/ollama"),
+        ("box:8080/ollama/", "http://box:8080/ollama"),
+        ("::1", "http://[::1]:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::]:8080", "http://[::1]:8080"),
     ],
 )
 def test_the_servers_address_is_completed_as_the_server_reads_it(host: str, address: str) -> None:
@@ -359,6 +368,16 @@ def test_the_servers_address_is_completed_as_the_server_reads_it(host: str, addr
         factory.embedding_model("vectors").embed("hello")
 
     assert transport.last.url == f"{address}/api/embed"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "0.0.0.0:8080", "[::]:11434", "http://0.0.0.0:11434"])
+def test_the_usual_key_goes_to_a_server_that_listens_everywhere(host: str) -> None:
+    transport = FakeTransport(Reply(body={"embeddings": [[1.0]]}))
+    environ = {"OLLAMA_HOST": host, "OLLAMA_API_KEY": "a-key"}
+    with LlmFactory.from_config(settings(), environ=environ, transport=transport) as factory:
+        factory.embedding_model("vectors").embed("hello")
+
+    assert transport.last.headers["authorization"] == "Bearer a-key"
 
 
 def test_an_error_of_the_server_is_read_from_its_bare_text() -> None:

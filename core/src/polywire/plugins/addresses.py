@@ -76,6 +76,8 @@ def _is_loopback_host(host: str | None) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    # A server's "everywhere", taken for an address, leads to this machine.
+    return address.is_loopback or address.is_unspecified

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polywire import wire_json
-from polywire.codec import Encoded, Frame, Headers, HttpRequest, HttpResponse
+from polywire.codec import Encoded, Frame, Headers, HttpRequest, HttpResponse, StreamDecoder
 from polywire.contents import TextContent
 from polywire.errors import EmptyResponse, ModelError, ProtocolError, StreamInterrupted
 from polywire.events import (
@@ -22,11 +22,13 @@ from polywire.events import (
     ToolCallStart,
     UsageUpdate,
 )
+from polywire.fast_dataclass import dataclass
 from polywire.framing.ndjson import NdjsonFraming, objects_of
 from polywire.framing.runs import Runs
 from polywire.http_errors import error_from_payload, error_from_response, is_foreign_error
+from polywire.markup import apply_markup_to_request, apply_markup_to_response, with_markup
 from polywire.messages import AiMessage
-from polywire.profiles import ProfileTable
+from polywire.profiles import Profile, ProfileTable
 from polywire.requests import ChatRequest, ChatRequestParameters, ToolSpecification
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.schemas import lower_schema
@@ -34,6 +36,7 @@ from polywire.translation.counts import count_of as _count
 from polywire.translation.custom import apply_custom_parameters
 from polywire.translation.finish import finish_reason, settle_finish_reason
 from polywire.translation.halves import HalfJoiner
+from polywire.translation.left_out import tell_left_out
 from polywire.translation.names import NameMap
 from polywire.translation.prepare import prepare
 from polywire_ollama.messages import (
@@ -63,6 +66,15 @@ _OPTIONS = {
 _NOT_METADATA = {"message", "done", "prompt_eval_count", "eval_count", "model", "created_at", "done_reason"}
 
 
+@dataclass(frozen=True, slots=True)
+class OllamaContext:
+    """What reading the answer needs of the request: the tools' names, and what may have been written as text."""
+
+    names: NameMap
+    profile: Profile = PROFILES.base
+    asked: ChatRequest | None = None
+
+
 class OllamaCodec:
     """Ollama's `/api/chat`; stateless."""
 
@@ -72,12 +84,14 @@ class OllamaCodec:
         self._profiles = profiles
 
     def encode(self, request: ChatRequest, *, stream: bool) -> Encoded:
-        body, notices, names = self.encode_body(request, stream=stream)
+        profile = self._profiles.for_model(request.parameters.model)
+        meant, told = apply_markup_to_request(request, profile)
+        body, notices, names = self.encode_body(meant, stream=stream)
         return Encoded(
             HttpRequest("api/chat", wire_json.encode(body), {"content-type": "application/json"}),
-            tuple(notices),
+            (*told, *notices),
             NdjsonFraming,
-            names,
+            OllamaContext(names, profile, request),
         )
 
     def encode_body(self, request: ChatRequest, *, stream: bool) -> tuple[dict[str, Any], list[Notice], NameMap]:
@@ -85,6 +99,7 @@ class OllamaCodec:
         profile = self._profiles.for_model(request.parameters.model)
         prepared = prepare(request, profile, wire=WIRE)
         parameters, notices = prepared.parameters, prepared.notices
+        tell_left_out(request.messages, parameters, WIRE, notices)
         body: dict[str, Any] = {
             "model": parameters.model,
             "messages": encode_messages(prepared.messages, profile, notices),
@@ -107,6 +122,8 @@ class OllamaCodec:
             if effort is not None:
                 # Truth and falsehood switch it; a grade does both.
                 body["think"] = False if effort == "none" else effort
+                if effort != "none" and parameters.reasoning.visible is False:
+                    notices.append(Notice("dropped", "reasoning", "this wire cannot keep the thinking to itself"))
             elif parameters.reasoning.visible is False and "none" not in profile.efforts:
                 notices.append(Notice("dropped", "reasoning", "this model cannot be kept from thinking"))
             elif parameters.reasoning.visible is not None:
@@ -144,14 +161,14 @@ class OllamaCodec:
         if not response.body.strip():
             msg = "the server sent an empty body"
             raise EmptyResponse(msg, status=response.status)
-        body = _object(response.body)
+        body, context = _object(response.body), _context(encoded)
         if body is None:
             # A proxy may ask for a stream in the caller's place, and hand its lines over as they came.
             return self._decode_lines(response, encoded)
         if body.get("error") is not None or _is_foreign(body):
             raise error_inside(body, response.headers, response.received_at)
-        names = encoded.context if isinstance(encoded.context, NameMap) else NameMap()
-        return decode_answer(body, names, encoded)
+        answer = decode_answer(body, context.names, encoded)
+        return apply_markup_to_response(answer, context.profile, context.asked, context.names)
 
     def _decode_lines(self, response: HttpResponse, encoded: Encoded) -> ChatResponse:
         if objects_of(response.body) is None:
@@ -166,9 +183,14 @@ class OllamaCodec:
     def decode_error(self, response: HttpResponse) -> ModelError:
         return error_from_response(response)
 
-    def stream_decoder(self, encoded: Encoded) -> OllamaStreamDecoder:
-        names = encoded.context if isinstance(encoded.context, NameMap) else NameMap()
-        return OllamaStreamDecoder(names, self)
+    def stream_decoder(self, encoded: Encoded) -> StreamDecoder:
+        context = _context(encoded)
+        decoder = OllamaStreamDecoder(context.names, self)
+        return with_markup(decoder, context.profile, context.asked, context.names)
+
+
+def _context(encoded: Encoded) -> OllamaContext:
+    return encoded.context if isinstance(encoded.context, OllamaContext) else OllamaContext(NameMap())
 
 
 def decode_answer(body: Mapping[str, Any], names: NameMap, encoded: Encoded) -> ChatResponse:
@@ -253,6 +275,7 @@ class OllamaStreamDecoder:
         self._ids: set[str] = set()
         self._said = False
         self._started = False
+        self._spoke = False
         self._images = 0
         self._logprobs: list[Any] = []
         self._halves = (HalfJoiner(), HalfJoiner())
@@ -304,6 +327,7 @@ class OllamaStreamDecoder:
             events.append(ResponseStart(start_metadata(body)))
         message = body.get("message")
         if isinstance(message, Mapping):
+            self._spoke = True
             self._read(message, events)
         if isinstance(logprobs := body.get("logprobs"), list):
             self._logprobs += logprobs
@@ -332,6 +356,10 @@ class OllamaStreamDecoder:
             )
 
     def _end(self, body: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        if not self._spoke:
+            # As of a whole answer: it is one of another route, and what it says stands elsewhere.
+            msg = "the answer has no message"
+            raise ProtocolError(msg)
         self.ended = True
         if left := self._halves[0].finish():
             events.append(ThinkingDelta(left, self.THINKING))

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polywire import wire_json
-from polywire.contents import Content, ImageContent, MediaContent, OpaqueContent, TextContent, ThinkingContent
+from polywire.contents import (
+    AudioContent,
+    Content,
+    ImageContent,
+    MediaContent,
+    OpaqueContent,
+    TextContent,
+    ThinkingContent,
+)
 from polywire.errors import UnsupportedByModel
 from polywire.immutable import EMPTY
 from polywire.messages import (
@@ -70,8 +78,12 @@ def _encode(message: Message, position: int, profile: Profile, notices: list[Not
         case ToolResultMessage():
             # Most templates read the name; newer servers link by id as well. There is no error flag.
             content = error_envelope(message) if message.is_error else result_text(message)
-            linked = {"role": "tool", "tool_call_id": message.call_id, "content": content}
-            return linked | ({"tool_name": message.tool_name} if message.tool_name else {})
+            linked: dict[str, Any] = {"role": "tool", "tool_call_id": message.call_id, "content": content}
+            if message.tool_name:
+                linked["tool_name"] = message.tool_name
+            if images := _images(message.contents, where, profile, notices):
+                linked["images"] = images
+            return linked
         case CustomMessage():
             msg = f"{where}: this provider knows no custom messages"
             raise UnsupportedByModel(msg)
@@ -79,27 +91,38 @@ def _encode(message: Message, position: int, profile: Profile, notices: list[Not
 
 def _content(contents: Sequence[Content], where: str, profile: Profile, notices: list[Notice]) -> dict[str, Any]:
     texts: list[str] = []
+    media = False
+    for item in contents:
+        if not isinstance(item, TextContent):
+            media = True
+        elif item.text:
+            if media:
+                notices.append(Notice("approximated", where, "this wire has no order between text and pictures"))
+            texts.append(item.text)
+    fields: dict[str, Any] = {"content": "\n\n".join(texts)}
+    if media and (images := _images(contents, where, profile, notices)):
+        fields["images"] = images
+    return fields
+
+
+def _images(contents: Sequence[Content], where: str, profile: Profile, notices: list[Notice]) -> list[str]:
+    """The media of a message: base64, in `images` whatever it is, for that is the wire's only place."""
     images: list[str] = []
     for index, item in enumerate(contents):
-        match item:
-            case TextContent():
-                if item.text:
-                    if images:
-                        notices.append(
-                            Notice("approximated", where, "this wire has no order between text and pictures")
-                        )
-                    texts.append(item.text)
-            case ImageContent():
-                source_of(item, profile, f"{where}.contents[{index}]")
-                images.append(item.base64 or "")
-            case MediaContent():
-                source_of(item, profile, f"{where}.contents[{index}]")
-            case OpaqueContent() if "images" in item.data:
+        if isinstance(item, MediaContent):
+            place = f"{where}.contents[{index}]"
+            if source_of(item, profile, place) != "data" or not isinstance(item, (ImageContent, AudioContent)):
+                # The profile was told that the model takes it.
+                kind = type(item).__name__.removesuffix("Content").lower()
+                msg = f"{place}: this wire has no place for a {kind} but a picture's or a sound's bytes"
+                raise UnsupportedByModel(msg)
+            images.append(item.base64 or "")
+        elif isinstance(item, OpaqueContent):
+            if "images" in item.data:
                 images += item.data["images"]
-            case OpaqueContent():
+            else:
                 notices.append(Notice("dropped", where, "this wire has no blocks of its own in such a message"))
-    fields: dict[str, Any] = {"content": "\n\n".join(texts)}
-    return fields | {"images": images} if images else fields
+    return images
 
 
 def _encode_answer(message: AiMessage, where: str, notices: list[Notice]) -> dict[str, Any]:

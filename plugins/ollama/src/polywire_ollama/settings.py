@@ -11,12 +11,30 @@ from polywire.plugins import ProviderSettings
 __all__ = ["OllamaSettings"]
 
 
+_PORT = 11434
+_ANY_HOST = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""Where a server listens everywhere, and where it is then found."""
+
+
 def _address(value: object) -> object:
-    """Complete an address as the server's own `OLLAMA_HOST` has it: scheme and port may be missing."""
-    if not isinstance(value, str) or "://" in value:
+    """
+    Complete an address as the server reads its own `OLLAMA_HOST`: quotes may stand around it, and scheme, host and port
+    may be missing (Ollama's source, envconfig/config.go).
+    """
+    if not isinstance(value, str):
         return value
-    host = value.strip().replace("0.0.0.0", "127.0.0.1")
-    return f"http://{host}" if ":" in host else f"http://{host}:11434"
+    text = value.strip().strip("\"'").strip()
+    if "://" in text or not text:
+        return text or value
+    if text == "ollama.com":
+        return "https://ollama.com"
+    place, slash, path = text.partition("/")
+    host, colon, port = place.rpartition(":")
+    if not colon or place.endswith("]") or (":" in host and not host.endswith("]")):
+        host, port = place, ""
+    if ":" in host and not host.startswith("["):
+        host = f"[{host}]"
+    return f"http://{_ANY_HOST.get(host, host)}:{port or _PORT}{slash}{path}"
 
 
 class OllamaSettings(ProviderSettings):

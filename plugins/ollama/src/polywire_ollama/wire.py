@@ -33,11 +33,12 @@ from polywire.requests import (
 )
 from polywire.responses import ChatResponse, FinishReason, Notice, TokenUsage
 from polywire.translation.envelope import read_error_envelope
+from polywire.translation.left_out import tell_left_out
 from polywire.translation.names import NameMap
 from polywire.translation.parameters import asked_to_stream
 from polywire.translation.prepare import prepare_messages
 from polywire_ollama.codec import _OPTIONS, OllamaCodec, OllamaStreamDecoder, decode_answer
-from polywire_ollama.messages import WIRE, decode_message_parts, encode_messages, text_of
+from polywire_ollama.messages import WIRE, calls_in, decode_message_parts, encode_messages, text_of
 from polywire_ollama.profiles import PROFILES
 
 __all__ = ["OllamaStreamEncoder", "OllamaWire"]
@@ -98,14 +99,17 @@ class OllamaWire:
     def decode_messages(self, payload: Sequence[Mapping[str, Any]]) -> Translated[tuple[Message, ...]]:
         notices: list[Notice] = []
         messages: list[Message] = []
-        waiting: list[tuple[str, str]] = []
+        waiting: list[_Waiting] = []
         for position, item in enumerate(payload):
             where = f"messages[{position}]"
             role = item.get("role")
             if role == "assistant":
                 parts = decode_message_parts(item, seed=str(position), cut=False, names=NameMap())
                 message = AiMessage(parts, Origin(WIRE))
-                waiting = [(call.id, call.name) for call in message.tool_calls]
+                given = [bool(call.get("id")) for call in calls_in(item)]
+                waiting = [
+                    (call.id, call.name, its_own) for call, its_own in zip(message.tool_calls, given, strict=True)
+                ]
                 messages.append(message)
             elif role == "tool":
                 messages.append(_result(item, waiting, where))
@@ -122,6 +126,7 @@ class OllamaWire:
 
     def encode_messages(self, messages: Sequence[Message]) -> Translated[list[dict[str, Any]]]:
         ready, _, notices = prepare_messages(messages, PROFILES.base, wire=WIRE)
+        tell_left_out(messages, None, WIRE, notices)
         return Translated(encode_messages(ready, PROFILES.base, notices), tuple(notices))
 
     def decode_response(self, payload: Mapping[str, Any]) -> Translated[ChatResponse]:
@@ -175,16 +180,25 @@ def _contents(item: Mapping[str, Any], where: str) -> list[Content]:
     return contents
 
 
-def _result(item: Mapping[str, Any], waiting: list[tuple[str, str]], where: str) -> ToolResultMessage:
-    """Read a result. Without an id it answers the first open call of its name, else the first open one at all."""
+_Waiting = tuple[str, str, bool]
+"""An open call: its id, its name, and whether the id stood in the message."""
+
+
+def _result(item: Mapping[str, Any], waiting: list[_Waiting], where: str) -> ToolResultMessage:
+    """
+    Read a result. Without an id it answers the first open call of its name, else the first open one at all.
+
+    With one that no call has it is the client's own, for a call that came without an id.
+    """
     name, call_id = item.get("tool_name") or item.get("name"), item.get("tool_call_id")
-    if not call_id:
-        named = [each for each in waiting if each[1] == name] or waiting
-        if not named:
+    if not call_id or all(each[0] != call_id for each in waiting):
+        known = [each for each in waiting if not call_id or not each[2]]
+        named = [each for each in known if each[1] == name] or ([] if call_id and name else known)
+        if not call_id and not named:
             msg = f"{where}: a tool result that names no call, and none is open"
             raise ProtocolError(msg)
-        call_id = named[0][0]
-    name = name or dict(waiting).get(call_id)
+        call_id = named[0][0] if named else str(call_id)
+    name = name or next((each[1] for each in waiting if each[0] == call_id), None)
     waiting[:] = [each for each in waiting if each[0] != call_id]
     contents = _contents(item, where)
     failed = read_error_envelope(text_of(item.get("content")))
