@@ -21,6 +21,7 @@ from polywire_gemini.provider import PROVIDER, is_vertex
 ANSWER = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
 EXPRESS = "https://aiplatform.googleapis.com/v1/publishers/google"
 PROJECT = "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/google"
+HOST = "https://generativelanguage.googleapis.com"
 GATEWAY = "https://llm.example.internal/gemini/v1beta"
 
 
@@ -51,6 +52,11 @@ def headers_of(transport: FakeTransport) -> dict[str, str]:
         ({"access_token": "t", "api_key": "k", "base_url": PROJECT}, PROJECT, ("authorization", "Bearer t")),
         ({"access_token": "t", "base_url": GATEWAY + "/"}, GATEWAY, ("authorization", "Bearer t")),
         ({"api_key": "k", "base_url": GATEWAY}, GATEWAY, ("x-goog-api-key", "k")),
+        # The vendor's SDK takes an address without the version, and adds it.
+        ({"api_key": "k", "base_url": HOST}, f"{HOST}/v1beta", ("x-goog-api-key", "k")),
+        ({"api_key": "k", "base_url": f"{HOST}/"}, f"{HOST}/v1beta", ("x-goog-api-key", "k")),
+        ({"api_key": "k", "base_url": f"{HOST}/v1"}, f"{HOST}/v1", ("x-goog-api-key", "k")),
+        ({"api_key": "k", "base_url": "http://box:8080"}, "http://box:8080/v1beta", ("x-goog-api-key", "k")),
     ],
 )
 def test_a_call_goes_to_the_settings_address_with_the_key_in_one_header(

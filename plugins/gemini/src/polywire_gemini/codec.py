@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from polywire import wire_json
-from polywire.codec import Encoded, HttpRequest, HttpResponse
+from polywire.codec import Encoded, HttpRequest, HttpResponse, StreamDecoder
 from polywire.errors import ModelError
 from polywire.fast_dataclass import dataclass
 from polywire.framing.sse import SseFraming
+from polywire.markup import apply_markup_to_request, apply_markup_to_response, with_markup
 from polywire.profiles import Profile, ProfileTable
 from polywire.requests import ChatRequest, ChatRequestParameters, OpaqueTool
 from polywire.responses import ChatResponse, Notice
 from polywire.schemas import Lowered, lower_schema
 from polywire.translation.custom import apply_custom_parameters
+from polywire.translation.left_out import tell_left_out
 from polywire.translation.names import NameMap
 from polywire.translation.prepare import prepare
 from polywire_gemini.decode import GeminiStreamDecoder, decode_answer
-from polywire_gemini.encode_messages import encode_messages
+from polywire_gemini.encode_messages import encode_messages, in_turns
 from polywire_gemini.errors import decode_error
 from polywire_gemini.parts import WIRE
 from polywire_gemini.profiles import PROFILES, model_path
@@ -40,30 +42,44 @@ _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 @dataclass(frozen=True, slots=True)
 class GeminiContext:
-    """What decoding needs of the request: the tools' names and their lowered schemas, by the name that was sent."""
+    """
+    What decoding needs of the request: the tools' names, their lowered schemas by the name that was sent, and, for tools
+    that went out as text, the profile and the request as it was made.
+    """
 
     names: NameMap
     schemas: dict[str, Lowered]
+    profile: Profile = PROFILES.base
+    asked: ChatRequest | None = None
 
 
 class GeminiCodec:
-    """Google Gemini's `generateContent` and `streamGenerateContent`; stateless."""
+    """
+    Google Gemini's `generateContent` and `streamGenerateContent`; stateless.
+
+    Args:
+        profiles: what the models take.
+        path: what stands before the models, below the base URL.
+    """
 
     wire = WIRE
 
-    def __init__(self, profiles: ProfileTable = PROFILES) -> None:
+    def __init__(self, profiles: ProfileTable = PROFILES, *, path: str = "") -> None:
         self._profiles = profiles
+        self._path = path
 
     def encode(self, request: ChatRequest, *, stream: bool) -> Encoded:
-        body, notices, context = self.encode_body(request)
+        profile = self._profiles.for_model(request.parameters.model)
+        meant, told = apply_markup_to_request(request, profile)
+        body, notices, context = self.encode_body(meant)
         model = model_path(request.parameters.model)
         # Without `alt=sse` the stream would be one JSON array.
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         return Encoded(
-            HttpRequest(f"{model}:{method}", wire_json.encode(body), {"content-type": "application/json"}),
-            tuple(notices),
+            HttpRequest(f"{self._path}{model}:{method}", wire_json.encode(body), {"content-type": "application/json"}),
+            (*told, *notices),
             SseFraming,
-            context,
+            GeminiContext(context.names, context.schemas, profile, request),
         )
 
     def encode_body(self, request: ChatRequest) -> tuple[dict[str, Any], list[Notice], GeminiContext]:
@@ -72,7 +88,9 @@ class GeminiCodec:
         prepared = prepare(request, profile, wire=WIRE)
         parameters, notices = prepared.parameters, prepared.notices
         context = GeminiContext(prepared.names, {})
+        tell_left_out(request.messages, parameters, WIRE, notices)
         system, contents = encode_messages(prepared.messages, profile, notices)
+        contents = in_turns(contents, notices)
         body: dict[str, Any] = {"contents": contents}
         if system is not None:
             body["systemInstruction"] = system
@@ -81,7 +99,7 @@ class GeminiCodec:
             body["generationConfig"] = generation
         for key, value in parameters.extras.get(WIRE, {}).items():
             if isinstance(value, dict) and isinstance(body.get(key), dict):
-                body[key] = {**value, **body[key]}
+                body[key] = _laid_over(value, body[key])
             else:
                 body.setdefault(key, value)
         apply_custom_parameters(body, parameters, notices, objects=("generationConfig", "toolConfig"))
@@ -93,21 +111,30 @@ class GeminiCodec:
         return body, notices, context
 
     def decode(self, response: HttpResponse, encoded: Encoded) -> ChatResponse:
-        return decode_answer(response, _names(encoded), _schemas(encoded), encoded.origin)
+        context = _context(encoded)
+        answer = decode_answer(response, context.names, context.schemas, encoded.origin)
+        return apply_markup_to_response(answer, context.profile, context.asked, context.names)
 
     def decode_error(self, response: HttpResponse) -> ModelError:
         return decode_error(response)
 
-    def stream_decoder(self, encoded: Encoded) -> GeminiStreamDecoder:
-        return GeminiStreamDecoder(_names(encoded), _schemas(encoded))
+    def stream_decoder(self, encoded: Encoded) -> StreamDecoder:
+        context = _context(encoded)
+        decoder = GeminiStreamDecoder(context.names, context.schemas)
+        return with_markup(decoder, context.profile, context.asked, context.names)
 
 
-def _names(encoded: Encoded) -> NameMap:
-    return encoded.context.names if isinstance(encoded.context, GeminiContext) else NameMap()
+def _laid_over(kept: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
+    """Return what is typed over what was kept; a budget without a number of tokens stays beside the switch for thoughts."""
+    laid = {**kept, **typed}
+    own, said = kept.get("thinkingConfig"), typed.get("thinkingConfig")
+    if isinstance(own, dict) and isinstance(said, dict) and said.keys() == {"includeThoughts"}:
+        laid["thinkingConfig"] = {**own, **said}
+    return laid
 
 
-def _schemas(encoded: Encoded) -> dict[str, Lowered]:
-    return encoded.context.schemas if isinstance(encoded.context, GeminiContext) else {}
+def _context(encoded: Encoded) -> GeminiContext:
+    return encoded.context if isinstance(encoded.context, GeminiContext) else GeminiContext(NameMap(), {})
 
 
 def _tools(

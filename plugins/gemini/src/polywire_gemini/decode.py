@@ -38,8 +38,10 @@ from polywire.translation.counts import count_of
 from polywire.translation.finish import finish_reason, settle_finish_reason
 from polywire.translation.names import NameMap
 from polywire_gemini.errors import decode_error
+from polywire_gemini.gathering import gathered
 from polywire_gemini.partial_calls import PartialCall
 from polywire_gemini.parts import WIRE, Media, decode_media
+from polywire_gemini.proto_json import answer_in_camel_case, is_in_snake_case
 
 __all__ = ["GeminiStreamDecoder", "decode_answer", "usage_of"]
 
@@ -64,6 +66,8 @@ def usage_of(usage: Mapping[str, Any]) -> TokenUsage:
     prompt, tools = _count(usage, "promptTokenCount"), _count(usage, "toolUsePromptTokenCount")
     answer, thoughts, total = (_count(usage, name) for name in _GROWING_COUNTS)
     cached = _count(usage, "cachedContentTokenCount")
+    if prompt is tools is answer is thoughts is total is None:
+        return TokenUsage()  # it says something else: what kind of traffic this was
     return TokenUsage((prompt or 0) + (tools or 0), (answer or 0) + (thoughts or 0), total, cached, None, thoughts)
 
 
@@ -87,8 +91,14 @@ def _media_or_block(part: Mapping[str, Any]) -> Media | OpaqueContent:
         return OpaqueContent(WIRE, part)
 
 
+def _index_of(candidate: Mapping[str, Any]) -> int:
+    """Which of several answers a candidate is; the first one's index is a default value, and may be left out or null."""
+    index = candidate.get("index")
+    return index if type(index) is int else 0
+
+
 def _is_foreign(body: dict[str, Any]) -> bool:
-    return "candidates" not in body and "usageMetadata" not in body and is_foreign_error(body)
+    return not _READ_OF_BODY & body.keys() and "usage_metadata" not in body and is_foreign_error(body)
 
 
 class GeminiStreamDecoder:
@@ -150,17 +160,19 @@ class GeminiStreamDecoder:
         if not isinstance(usage, dict):
             self.runs.learn(frame, body, _TEXT, event)
             return
-        counts = [name for name in _GROWING_COUNTS if type(usage.get(name)) is int]
+        counts, known = [name for name in _GROWING_COUNTS if type(usage.get(name)) is int], self._usage
 
         def make(texts: list[str], *columns: list[int]) -> list[StreamEvent]:
             # As `_read_body` does it.
-            self._usage = usage | {name: column[-1] for name, column in zip(counts, columns, strict=True)}
+            self._usage = known | {name: column[-1] for name, column in zip(counts, columns, strict=True)}
             return make_all(texts)
 
         make_all = maker(event)
         self.runs.learn(frame, body, _TEXT, event, numbers=[("usageMetadata", name) for name in counts], make=make)
 
     def _read_body(self, body: dict[str, Any], events: list[StreamEvent]) -> None:
+        if is_in_snake_case(body):
+            body = answer_in_camel_case(body)
         metadata = self._metadata
         for key, value in body.items():
             if key not in _READ_OF_BODY and value is not None:
@@ -171,7 +183,8 @@ class GeminiStreamDecoder:
             self._seed = str(body.get("responseId", ""))
             events.append(ResponseStart(dict(metadata)))
         if isinstance(usage := body.get("usageMetadata"), dict):
-            self._usage = usage
+            # Running totals: one that a later chunk leaves out is what it was.
+            self._usage = {**self._usage, **{key: value for key, value in usage.items() if value is not None}}
         candidates = body.get("candidates")
         candidates = [each for each in candidates if isinstance(each, dict)] if isinstance(candidates, list) else None
         if candidates:
@@ -195,22 +208,23 @@ class GeminiStreamDecoder:
 
     def _read_candidates(self, candidates: list[dict[str, Any]], events: list[StreamEvent]) -> None:
         """Read the one answer that is taken, of several that come side by side, in one chunk or in turns."""
-        if len(candidates) == 1 and (candidates[0].get("index") or 0) == self._candidate:
+        if len(candidates) == 1 and _index_of(candidates[0]) == self._candidate:
             self._read_candidate(candidates[0], events)
             return
-        by_index = {each.get("index") or 0: each for each in reversed(candidates) if type(each.get("index", 0)) is int}
+        by_index = {_index_of(each): each for each in reversed(candidates)}
         if self._candidate is None:
-            self._candidate = min(by_index, default=0)
-        if self._candidate in by_index:
-            self._read_candidate(by_index.pop(self._candidate), events)
-        if by_index and not self._others:
+            self._candidate = min(by_index)
+        if (taken := by_index.get(self._candidate)) is not None:
+            self._read_candidate(taken, events)
+        others = len(candidates) - (taken is not None)
+        if others and not self._others:
             events.append(NoticeAdded(Notice("dropped", "candidates", "several answers came; the first is taken")))
-        self._others += len(by_index)
+        self._others += others
 
     def _read_candidate(self, candidate: dict[str, Any], events: list[StreamEvent]) -> None:
         for key, value in candidate.items():
             if key not in _READ_OF_CANDIDATE and value is not None:
-                self._metadata[key] = value
+                self._metadata[key] = gathered(key, self._metadata.get(key), value)
         content = candidate.get("content")
         if isinstance(content, dict) and isinstance(parts := content.get("parts"), list):
             for part in parts:
@@ -260,6 +274,8 @@ class GeminiStreamDecoder:
                 self._said = True
                 events.append(TextDelta(text, self._part if self._open is TextDelta else self._next(TextDelta)))
         elif isinstance(part.get("functionCall"), dict):
+            if self._partial is not None and self._partial.is_another(part):
+                self._end_partial(events, cut=True)
             if self._partial is None and PartialCall.begins(part):
                 self._partial = PartialCall(part)
                 is_last = not part["functionCall"].get("willContinue")
@@ -302,8 +318,8 @@ class GeminiStreamDecoder:
 
     def _end_partial(self, events: list[StreamEvent], *, cut: bool = False) -> None:
         assert self._partial is not None
-        part, self._partial = self._partial.part(), None
-        self._read_call(part, events, cut=cut)
+        partial, self._partial = self._partial, None
+        self._read_call(partial.part(), events, cut=cut or partial.is_damaged)
 
     def _read_call(self, part: Mapping[str, Any], events: list[StreamEvent], *, cut: bool = False) -> None:
         self._said = True
@@ -314,7 +330,8 @@ class GeminiStreamDecoder:
         if sent in self._schemas:
             arguments = self._schemas[sent].restore_text(arguments or "{}")
         own: dict[str, Any] = {}
-        if side := {key: value for key, value in part.items() if key != "functionCall"}:
+        # A default value says nothing, and a signature that is none must not stand for one.
+        if side := {key: value for key, value in part.items() if key != "functionCall" and value not in (None, "")}:
             own["part"] = side
         call_id = function.get("id")
         if not isinstance(call_id, str) or not call_id or call_id in self._ids:

@@ -12,13 +12,11 @@ from polywire.messages import AiMessage, AiPart, Message, Origin, ToolCall, Tool
 from polywire.responses import Notice
 from polywire.translation.calls import make_call
 from polywire_gemini.parts import WIRE, decode_media
-from polywire_gemini.proto_json import in_camel_case, object_at, objects_at
+from polywire_gemini.proto_json import object_at, objects_at, part_in_camel_case
 
 __all__ = ["decode_contents", "decode_parts"]
 
 _USERS = frozenset({"", "user", "function"})
-_INNER = ("functionCall", "functionResponse", "inlineData", "fileData", "videoMetadata")
-"""The fields of a part that hold an object of the wire's own."""
 _RESULT = frozenset({"id", "name", "response", "parts"})
 _FAILURE = frozenset({"error", "type", "retryable", "metadata"})
 
@@ -36,7 +34,7 @@ def decode_contents(contents: Sequence[Mapping[str, Any]], notices: list[Notice]
         where = f"messages[{position}]"
         content = object_at(given, where)
         role = content.get("role") or ""
-        parts = [_part(part) for part in objects_at(content.get("parts"), f"{where}.parts")]
+        parts = [part_in_camel_case(part) for part in objects_at(content.get("parts"), f"{where}.parts")]
         if role == "model":
             message = AiMessage(_answer_parts(parts, position, where), Origin(WIRE))
             waiting = list(message.tool_calls)
@@ -56,11 +54,6 @@ def decode_contents(contents: Sequence[Mapping[str, Any]], notices: list[Notice]
         elif len(said) == len(parts):
             notices.append(Notice("dropped", where, "a content that says nothing is left out"))
     return messages
-
-
-def _part(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    inner = {key: in_camel_case(part[key]) for key in _INNER if isinstance(part.get(key), Mapping)}
-    return {**part, **inner} if inner else part
 
 
 def decode_parts(parts: Sequence[Mapping[str, Any]], where: str) -> list[Content]:
@@ -132,7 +125,10 @@ def _result(response: Mapping[str, Any], waiting: list[ToolCall], where: str) ->
     waiting[:] = [call for call in waiting if call.id != call_id]
     text, failed, error = _said(response.get("response"))
     contents: list[Content] = [TextContent(text)] if text else []
-    parts = [_part(part) for part in objects_at(response.get("parts"), f"{where}: the parts of a functionResponse")]
+    parts = [
+        part_in_camel_case(part)
+        for part in objects_at(response.get("parts"), f"{where}: the parts of a functionResponse")
+    ]
     contents += decode_parts(parts, f"{where}: functionResponse.parts")
     more = {key: value for key, value in response.items() if key not in _RESULT and value is not None}
     extras = {WIRE: {"response": more}} if more else {}

@@ -56,7 +56,9 @@ def decode_request(payload: Mapping[str, Any]) -> tuple[ChatRequest, list[Notice
     generation = dict(object_at(payload.get("generationConfig"), "generationConfig"))
     typed = {ours: generation.pop(theirs) for theirs, ours in _TYPED.items() if generation.get(theirs) is not None}
     wanted = _response_format(generation)
-    thinking = generation.pop("thinkingConfig", None)
+    thinking = object_at(generation.get("thinkingConfig"), "generationConfig.thinkingConfig")
+    if not _is_open(thinking):
+        generation.pop("thinkingConfig", None)
     if generation:
         kept["generationConfig"] = generation
     model = payload.get("model")
@@ -65,7 +67,7 @@ def decode_request(payload: Mapping[str, Any]) -> tuple[ChatRequest, list[Notice
         tools=_tools(objects_at(payload.get("tools"), "tools")) or None,
         tool_choice=_choice(object_at(payload.get("toolConfig"), "toolConfig"), kept),
         response_format=wanted,
-        reasoning=_reasoning(thinking) if thinking is not None else None,
+        reasoning=_reasoning(thinking),
         extras={WIRE: kept} if kept else {},
         **typed,
     )
@@ -90,14 +92,20 @@ def _response_format(generation: dict[str, Any]) -> ResponseFormat | None:
     return ResponseFormat("json") if schema is None else ResponseFormat("json_schema", schema)
 
 
-def _reasoning(config: Any) -> Reasoning:
-    config = object_at(config, "generationConfig.thinkingConfig")
-    level = config.get("thinkingLevel")
-    return Reasoning(
+def _is_open(config: Mapping[str, Any]) -> bool:
+    """Whether the budget for thinking is -1: as much as the model likes. Only this wire has a word for that."""
+    budget = config.get("thinkingBudget")
+    return type(budget) is int and budget < 0
+
+
+def _reasoning(config: Mapping[str, Any]) -> Reasoning | None:
+    level, budget = config.get("thinkingLevel"), config.get("thinkingBudget")
+    reasoning = Reasoning(
         str(level).lower() if level and level != "THINKING_LEVEL_UNSPECIFIED" else None,  # type: ignore[arg-type]
-        config.get("thinkingBudget"),
+        None if _is_open(config) else budget,
         config.get("includeThoughts"),
     )
+    return reasoning if reasoning != Reasoning() else None
 
 
 def _choice(config: Mapping[str, Any], kept: dict[str, Any]) -> ToolChoice | None:

@@ -19,7 +19,9 @@ from polywire.responses import Notice
 from polywire.translation.envelope import result_text
 from polywire_gemini.parts import WIRE, encode_content, encode_media, own_extras
 
-__all__ = ["encode_answer_parts", "encode_messages"]
+__all__ = ["encode_answer_parts", "encode_messages", "in_turns"]
+
+FIRST_USER_TEXT = "(The conversation begins with the assistant.)"
 
 
 def encode_messages(
@@ -64,6 +66,33 @@ def encode_messages(
     return ({"parts": system} if system else None), contents
 
 
+def in_turns(contents: list[dict[str, Any]], notices: list[Notice]) -> list[dict[str, Any]]:
+    """
+    Return the contents of a request in turns that the vendor takes: calls come right after the user's or a result's turn.
+
+    400, "Please ensure that function call turn comes immediately after a user turn or after a function response turn":
+    github.com/google-gemini/gemini-cli/issues/11814.
+
+    Raises:
+        UnsupportedByModel: nothing is said.
+    """
+    if not contents:
+        msg = "messages: this wire needs a message of the user's that says something"
+        raise UnsupportedByModel(msg)
+    turns: list[dict[str, Any]] = []
+    for content in contents:
+        if content["role"] == "model" and any("functionCall" in part for part in content["parts"]):
+            if not turns:
+                told = f"calls must follow the user; {FIRST_USER_TEXT!r} is put before them"
+                notices.append(Notice("repaired", "messages[0]", told))
+                turns.append({"role": "user", "parts": [{"text": FIRST_USER_TEXT}]})
+            elif turns[-1]["role"] == "model":
+                turns[-1] = {"role": "model", "parts": [*turns[-1]["parts"], *content["parts"]]}
+                continue
+        turns.append(content)
+    return turns
+
+
 def _parts(message: SystemMessage | UserMessage, profile: Profile, where: str) -> list[dict[str, Any]]:
     encoded = [
         encode_content(item, profile, f"{where}.contents[{index}]") for index, item in enumerate(message.contents)
@@ -96,6 +125,8 @@ def encode_answer_parts(
                 if part.redacted is None:
                     seal = {"thoughtSignature": part.signature} if part.signature else {}
                     parts.append({"text": part.text, "thought": True, **seal, **side})
+                else:
+                    notices.append(Notice("dropped", where, "this wire has no place for encrypted thinking"))
             case ToolCall():
                 function: dict[str, Any] = {"name": part.name, "args": _arguments(part)}
                 if _gave_id(part):
@@ -115,8 +146,17 @@ def encode_answer_parts(
             case OpaqueContent():
                 parts.append(dict(part.data))
             case MediaContent():
-                parts.append(encode_media(part, profile, f"{where}.parts[{index}]"))
+                parts += _said_media(part, profile, f"{where}.parts[{index}]", notices)
     return parts
+
+
+def _said_media(part: MediaContent, profile: Profile, where: str, notices: list[Notice]) -> list[dict[str, Any]]:
+    """Write what a model made; one that this model does not take must not end a conversation that another began."""
+    try:
+        return [encode_media(part, profile, where)]
+    except UnsupportedByModel as error:
+        notices.append(Notice("dropped", where, f"what a model made is left out ({error.message})"))
+    return []
 
 
 def _gave_id(call: ToolCall) -> bool:

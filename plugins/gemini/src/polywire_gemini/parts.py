@@ -15,7 +15,7 @@ from polywire.contents import (
     TextContent,
     VideoContent,
 )
-from polywire.media_types import from_base64, sniff_media_type
+from polywire.media_types import canonical_media_type, from_base64, sniff_media_type
 from polywire.profiles import Profile
 from polywire.translation.media import source_of
 
@@ -29,7 +29,9 @@ def encode_media(content: MediaContent, profile: Profile, where: str) -> dict[st
     source = source_of(content, profile, where)
     extras = own_extras(content.extras)
     if source == "data":
-        return {"inlineData": {"mimeType": content.media_type, "data": content.base64}, **extras}
+        full = content.extras.get(WIRE, {}).get("mimeType")
+        is_same = isinstance(full, str) and canonical_media_type(full) == content.media_type
+        return {"inlineData": {"mimeType": full if is_same else content.media_type, "data": content.base64}, **extras}
     data = {"fileUri": content.url if source == "url" else content.file_id}
     return {"fileData": data | ({"mimeType": content.media_type} if content.media_type else {}), **extras}
 
@@ -60,7 +62,8 @@ _MEDIA: tuple[tuple[str, type[Media]], ...] = (
 
 
 def _class_of(media_type: str | None) -> type[Media]:
-    return next((cls for prefix, cls in _MEDIA if (media_type or "").startswith(prefix)), DocumentContent)
+    kind = (media_type or "").lower()
+    return next((cls for prefix, cls in _MEDIA if kind.startswith(prefix)), DocumentContent)
 
 
 def decode_media(part: Mapping[str, Any]) -> Media | None:
@@ -81,7 +84,11 @@ def decode_media(part: Mapping[str, Any]) -> Media | None:
     media_type = holder.get("mimeType")
     media_type = media_type if isinstance(media_type, str) and media_type else None
     side = {key: value for key, value in part.items() if key not in {"inlineData", "fileData"}}
-    extras = {WIRE: {"part": side}} if side else {}
+    own: dict[str, Any] = {"part": side} if side else {}
+    if media_type is not None and ";" in media_type:
+        # Of raw sound its parameters tell the rate, without which it cannot be played.
+        own["mimeType"] = media_type
+    extras = {WIRE: own} if own else {}
     if holder is inline:
         data = from_base64(str(holder.get("data") or ""), what="inlineData.data")
         if not data:

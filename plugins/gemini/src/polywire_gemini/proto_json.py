@@ -15,7 +15,15 @@ from typing import Any
 from polywire import wire_json
 from polywire.errors import ProtocolError
 
-__all__ = ["in_camel_case", "object_at", "objects_at", "plain_schema"]
+__all__ = [
+    "answer_in_camel_case",
+    "in_camel_case",
+    "is_in_snake_case",
+    "object_at",
+    "objects_at",
+    "part_in_camel_case",
+    "plain_schema",
+]
 
 _HUMP = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
 
@@ -25,6 +33,52 @@ def in_camel_case(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     if not any("_" in key for key in fields):
         return fields
     return {_HUMP.sub(lambda found: found[1].upper(), key): value for key, value in fields.items()}
+
+
+def answer_in_camel_case(body: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer, or a chunk of one, under the written names of its fields, at every depth that is the wire's own."""
+    body = dict(in_camel_case(body))
+    for key in ("usageMetadata", "promptFeedback"):
+        if isinstance(body.get(key), dict):
+            body[key] = dict(in_camel_case(body[key]))
+    if isinstance(candidates := body.get("candidates"), list):
+        body["candidates"] = [_candidate(each) if isinstance(each, dict) else each for each in candidates]
+    return body
+
+
+def _candidate(candidate: dict[str, Any]) -> dict[str, Any]:
+    candidate = dict(in_camel_case(candidate))
+    content = candidate.get("content")
+    if isinstance(content, dict) and isinstance(parts := content.get("parts"), list):
+        candidate["content"] = {**content, "parts": [part_in_camel_case(each) for each in parts]}
+    return candidate
+
+
+def is_in_snake_case(body: dict[str, Any]) -> bool:
+    """Whether fields of an answer are written with underscores, as clients in Python store it."""
+    candidates = body.get("candidates")
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    return any("_" in key for key in body) or (isinstance(first, dict) and _has_snakes(first))
+
+
+def _has_snakes(candidate: dict[str, Any]) -> bool:
+    content = candidate.get("content")
+    parts = content.get("parts") if isinstance(content, dict) else None
+    held = [candidate, *(part for part in parts if isinstance(part, dict))] if isinstance(parts, list) else [candidate]
+    return any("_" in key for each in held for key in each)
+
+
+def part_in_camel_case(part: Any) -> Any:
+    """Return a part, and what it holds of the wire's own, under their written names."""
+    if not isinstance(part, Mapping):
+        return part
+    part = in_camel_case(part)
+    inner = {key: in_camel_case(part[key]) for key in _INNER if isinstance(part.get(key), Mapping)}
+    return {**part, **inner} if inner else part
+
+
+_INNER = ("functionCall", "functionResponse", "inlineData", "fileData", "videoMetadata")
+"""The fields of a part that hold an object of the wire's own."""
 
 
 def object_at(value: Any, where: str) -> Mapping[str, Any]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["PROVIDER", "GeminiSettings", "polywire_provider"]
 
 # `v1` is the SDK's default by now; `v1beta` knows the newest fields.
-DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
+_USUAL_VERSION = "v1beta"
+DEFAULT_BASE_URL = f"https://generativelanguage.googleapis.com/{_USUAL_VERSION}"
 
 
 _VERTEX_HOST = "aiplatform.googleapis.com"
@@ -47,6 +48,14 @@ def is_vertex(settings: GeminiSettings) -> bool:
     return host == _VERTEX_HOST or host.endswith((f".{_VERTEX_HOST}", f"-{_VERTEX_HOST}"))
 
 
+def _version(settings: GeminiSettings) -> str:
+    """What is missing of an address that is a host alone: the API's version, which the vendor's own SDK adds too."""
+    address = settings.base_url
+    if address is None or urlsplit(address).path.strip("/") or is_vertex(settings):
+        return ""
+    return f"{_USUAL_VERSION}/"
+
+
 def _auth(context: BuildContext) -> Auth:
     token = context.settings.access_token
     if token is not None and token.get_secret_value().strip():
@@ -63,7 +72,10 @@ def build_chat(context: BuildContext) -> ChatModel:
     """Build the model that a settings file names."""
     profiles = PROFILES.overridden(context.profile) if context.profile else PROFILES
     return context.http_chat_model(
-        GeminiCodec(profiles), auth=_auth(context), base_url=DEFAULT_BASE_URL, profiles=profiles
+        GeminiCodec(profiles, path=_version(context.settings)),
+        auth=_auth(context),
+        base_url=DEFAULT_BASE_URL,
+        profiles=profiles,
     )
 
 
@@ -71,7 +83,8 @@ def build_embedding(context: BuildContext) -> EmbeddingModel:
     """Build the embedding model that a settings file names."""
     from polywire_gemini.embeddings import GeminiEmbeddingCodec, VertexEmbeddingCodec
 
-    codec = VertexEmbeddingCodec() if is_vertex(context.settings) else GeminiEmbeddingCodec()
+    settings = context.settings
+    codec = VertexEmbeddingCodec() if is_vertex(settings) else GeminiEmbeddingCodec(path=_version(settings))
     return context.http_embedding_model(codec, auth=_auth(context), base_url=DEFAULT_BASE_URL)
 
 

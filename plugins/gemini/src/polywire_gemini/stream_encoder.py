@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from polywire import wire_json
@@ -33,13 +34,15 @@ _REASONS = {
     FinishReason.CONTENT_FILTER: "SAFETY",
     FinishReason.REFUSAL: "SAFETY",
 }
+_ANSWERS = replace(PROFILES.base, image_types=frozenset(), audio_types=frozenset(), max_media_bytes=None)
+"""Media of an answer is for the caller: what a model takes does not bound it."""
 
 
 def answer_body(response: ChatResponse, notices: list[Notice]) -> dict[str, Any]:
     """Write a whole answer."""
     origin = response.message.origin
     own = [kept for part in response.message.parts if (kept := _without_seals(part, origin, notices)) is not None]
-    parts = encode_answer_parts(AiMessage(own, origin), PROFILES.base, "message", notices)
+    parts = encode_answer_parts(AiMessage(own, origin), _ANSWERS, "message", notices)
     return _body(parts, response.metadata, _reason(response.finish_reason, notices), response.usage)
 
 
@@ -136,7 +139,7 @@ class GeminiStreamEncoder:
         kept = _without_seals(part, self._origin, self.notices)
         if kept is None or (isinstance(part, ThinkingContent) and kept is not part):
             return b""  # the text of thinking has gone out with its deltas
-        parts = encode_answer_parts(AiMessage(part), PROFILES.base, "stream", self.notices)
+        parts = encode_answer_parts(AiMessage(part), _ANSWERS, "stream", self.notices)
         return self._chunk(parts) if parts else b""
 
     def _chunk(self, parts: list[dict[str, Any]], reason: str | None = None, usage: TokenUsage | None = None) -> bytes:

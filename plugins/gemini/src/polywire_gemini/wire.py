@@ -11,6 +11,7 @@ from polywire.framing.sse import SseFraming
 from polywire.messages import Message, Origin
 from polywire.requests import ChatRequest
 from polywire.responses import ChatResponse, Notice
+from polywire.translation.left_out import tell_left_out
 from polywire.translation.names import NameMap
 from polywire.translation.prepare import prepare_messages
 from polywire_gemini.codec import GeminiCodec
@@ -47,6 +48,7 @@ class GeminiWire:
 
     def encode_messages(self, messages: Sequence[Message]) -> Translated[list[dict[str, Any]]]:
         ready, _, notices = prepare_messages(messages, PROFILES.base, wire=WIRE)
+        tell_left_out(messages, None, WIRE, notices)
         system, contents = encode_messages(ready, PROFILES.base, notices)
         if system is not None:
             # A bare list has no place for instructions: they stand first, as the user's words.
