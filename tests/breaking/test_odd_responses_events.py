@@ -8,6 +8,7 @@ Facts of the wire: openai 3.57.0, types/responses (`output_index`, `item_id`, th
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.odd_answers import calls_of, read_plain, read_streamed, sse
 
+from polywire.contents import TextContent, ThinkingContent
 from polywire.responses import ChatResponse, FinishReason
 
 USAGE = {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}
@@ -211,3 +213,82 @@ def test_a_character_in_two_halves_is_one(kind: str) -> None:
 
 def test_half_a_character_that_stays_alone_is_told_as_none() -> None:
     assert of(BEGUN, event("output_text.delta", output_index=0, content_index=0, delta="a\ud83d")).text == "a\ufffd"
+
+
+BARE_CALL = {"type": "function_call", "id": "fc_1", "call_id": "c_1", "name": "f", "status": "completed"}
+BARE_CUSTOM = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c_1", "name": "sql", "status": "completed"}
+NOTHING: list[dict[str, Any]] = [{}, {"it": None}, {"it": ""}]
+
+
+def said_and_done(item: dict[str, Any], field: str, last: Mapping[str, Any], *deltas: dict[str, Any]) -> ChatResponse:
+    """An item that grows, and whose end says of `field` what `last` does: nothing."""
+    done = {**item, **({field: last["it"]} if last else {})}
+    return of(
+        event("output_item.added", output_index=0, item={**item, field: ""}),
+        *deltas,
+        event("output_item.done", output_index=0, item=done),
+        output=(done,),
+    )
+
+
+@pytest.mark.parametrize("last", NOTHING)
+def test_the_pieces_of_a_calls_arguments_count_where_its_end_has_none(last: dict[str, Any]) -> None:
+    deltas = [event("function_call_arguments.delta", output_index=0, delta=each) for each in ('{"x"', ":1}")]
+
+    answer = said_and_done(BARE_CALL, "arguments", last, *deltas)
+
+    assert calls_of(answer) == [("c_1", "f", '{"x":1}')]
+
+
+@pytest.mark.parametrize("last", NOTHING)
+def test_the_pieces_of_a_tools_free_text_count_where_its_end_has_none(last: dict[str, Any]) -> None:
+    deltas = [event("custom_tool_call_input.delta", output_index=0, delta=each) for each in ("sel", "ect")]
+
+    answer = said_and_done(BARE_CUSTOM, "input", last, *deltas)
+
+    assert calls_of(answer) == [("c_1", "sql", '{"input":"select"}')]
+
+
+@pytest.mark.parametrize("last", [{}, {"it": None}, {"it": []}, {"it": [{"type": "summary_text", "text": ""}]}])
+def test_the_pieces_of_thinking_count_where_its_end_has_none(last: dict[str, Any]) -> None:
+    item = {"type": "reasoning", "id": "rs_1", "encrypted_content": "SEAL"}
+
+    answer = said_and_done(
+        item, "summary", last, event("reasoning_summary_text.delta", output_index=0, summary_index=0, delta="R")
+    )
+
+    (thought,) = answer.message.parts
+    assert isinstance(thought, ThinkingContent)
+    assert (thought.text, thought.signature) == ("R", "SEAL")
+
+
+@pytest.mark.parametrize("last", [{}, {"it": None}, {"it": []}, {"it": [{"type": "output_text", "text": None}]}])
+def test_the_pieces_of_a_text_count_where_its_end_has_none(last: dict[str, Any]) -> None:
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "phase": "final"}
+
+    answer = said_and_done(
+        item, "content", last, event("output_text.delta", output_index=0, content_index=0, delta="Hi")
+    )
+
+    (text,) = answer.message.parts
+    assert isinstance(text, TextContent)
+    assert text.text == "Hi"
+    assert text.extras["openai-responses"]["phase"] == "final"
+
+
+def test_an_end_under_its_short_name() -> None:
+    """As some of the vendor's own servers have it."""
+    whole = {"id": "r", "object": "response", "status": "completed", "model": "m", "output": []}
+    body = sse(BEGUN, event("output_text.delta", output_index=0, delta="Hi"), event("done", response=whole), named=True)
+
+    assert read_streamed("openai-responses", body).text == "Hi"
+
+
+def test_an_index_below_0_is_none() -> None:
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+    answer = of(
+        event("output_item.added", output_index=-1, item=item),
+        event("output_text.delta", output_index=-1, item_id="msg_1", content_index=0, delta="Hi"),
+    )
+
+    assert answer.text == "Hi"

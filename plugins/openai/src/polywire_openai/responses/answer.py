@@ -35,14 +35,17 @@ from polywire_openai.responses.errors import error_inside, find_error
 from polywire_openai.responses.fields import CUSTOM_CALL, FUNCTION_CALL, MESSAGE, REASONING, WIRE
 from polywire_openai.responses.growing import PARTS_OF_AN_ITEM, GrowingItem, number_in, with_annotations
 from polywire_openai.responses.items import JOINT, parts_of_item
-from polywire_openai.responses.places import Places
+from polywire_openai.responses.places import Places, index_of
 from polywire_openai.responses.usage import usage_details
 from polywire_openai.usage import decode_usage
 
 __all__ = ["PARTS_OF_AN_ITEM", "AnswerReader"]
 
 _NOT_METADATA = frozenset({"output", "usage", "error", "object", "created_at", "status", "obfuscation"})
-_TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_TERMINAL = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+)
+"""The last one is how some servers name any of the others."""
 
 
 class AnswerReader:
@@ -172,8 +175,8 @@ class AnswerReader:
         item = payload.get("item")
         if not isinstance(item, Mapping):
             return
-        given = payload.get("output_index")
-        index = self._places.of(payload, self._open) if type(given) is int else self._places.next()
+        given = index_of(payload)
+        index = self._places.next() if given is None else self._places.of(payload, self._open)
         identity, moved = item.get("id"), None
         state = self._open.get(index)
         if state is not None and "id" in state.item and self._places.is_known(identity, index):
@@ -315,6 +318,7 @@ class AnswerReader:
             return
         self._places.take(index, item)
         state = self._open.pop(index, None) or GrowingItem({})
+        item = state.completed(item)
         for place, found in state.annotations.items():
             item = with_annotations(item, place, found)
         for key in ("name", "call_id"):

@@ -12,7 +12,13 @@ from typing import Any
 
 from polywire_openai.responses.fields import MESSAGE
 
-__all__ = ["Places"]
+__all__ = ["Places", "index_of"]
+
+
+def index_of(event: Mapping[str, Any]) -> int | None:
+    """The index that an event names, if it is one."""
+    index = event.get("output_index")
+    return index if type(index) is int and index >= 0 else None
 
 
 class Places:
@@ -33,8 +39,8 @@ class Places:
 
     def of(self, event: Mapping[str, Any], open_places: Mapping[int, Any]) -> int:
         """The place of the item that an event is about: by its index, else by its id, else the last that is open."""
-        index = event.get("output_index")
-        if type(index) is int:
+        index = index_of(event)
+        if index is not None:
             return self._by_index.get(index, index)
         item = event.get("item")
         identity = event.get("item_id") or (item.get("id") if isinstance(item, Mapping) else None)
@@ -50,14 +56,14 @@ class Places:
         """Whether this place is that of the item of this id."""
         return isinstance(identity, str) and self._by_id.get(identity) == place
 
-    def take(self, place: int, item: Mapping[str, Any], *, index: Any = None) -> None:
+    def take(self, place: int, item: Mapping[str, Any], *, index: int | None = None) -> None:
         """Note what stands at a place, and under which index it was told if that is another's by now."""
         kind, identity = item.get("type"), item.get("id")
         if isinstance(kind, str) or place not in self.kinds:
             self.kinds[place] = kind if isinstance(kind, str) else None
         if isinstance(identity, str):
             self._by_id.setdefault(identity, place)
-        if type(index) is int:
+        if index is not None:
             self._by_index[index] = place
 
     def of_all(self, items: Sequence[Mapping[str, Any]]) -> list[int]:
