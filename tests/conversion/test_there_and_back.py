@@ -77,6 +77,14 @@ def told(messages: Iterable[Message]) -> list[Any]:
     return said
 
 
+def without_last_blanks(said: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Anthropic takes none at the end of an answer that it shall go on with."""
+    if not said or said[-1][0] != "assistant":
+        return said
+    kept = said[-1][1].rstrip()
+    return said[:-1] + ([("assistant", kept)] if kept else [])
+
+
 def _words(contents: Iterable[Any]) -> str:
     return "".join(
         item.text for item in contents if isinstance(item, TextContent) and not item.text.startswith("[image")
@@ -108,7 +116,7 @@ def test_what_both_wires_know_survives_every_stage(stages: tuple[str, ...], hist
         closed(WIRES[target].decode_request(payload).value.messages)
 
     last = WIRES[stages[-1]].decode_request(payload).value.messages
-    assert told(last) == told(first)
+    assert without_last_blanks(told(last)) == without_last_blanks(told(first))
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
