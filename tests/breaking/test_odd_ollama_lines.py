@@ -270,3 +270,25 @@ def test_a_result_for_another_call_than_those_that_are_open_is_refused() -> None
 
     with pytest.raises(HistoryError, match="'d'"):
         convert(given, source="ollama", target="openai")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"id": "c\ud800", "function": {"name": "f", "arguments": {}}},
+        {"id": "c", "function": {"name": "f\ud800", "arguments": {}}},
+        {"id": "c", "function": {"name": "f", "arguments": {"a\ud800": "\udc00b"}}},
+        {"id": "c", "function": {"name": "f", "arguments": '{"a":"\ud800"}'}},
+    ],
+)
+def test_half_a_character_in_a_call_is_none_in_a_stream_too(call: Any) -> None:
+    end = {**DONE, "done_reason": "sto\ud800", "model": "m\ud800"}
+    streamed = read_streamed("ollama", lines(line(content="\ud83d"), line(content="\ude00", tool_calls=[call]), end))
+    body = {**end, "message": {"role": "assistant", "content": "\U0001f600", "tool_calls": [call]}}
+    plain = read_plain("ollama", lines(body))
+
+    assert streamed.message.parts[0] == plain.message.parts[0]
+    assert [each[1:] for each in calls_of(streamed)] == [each[1:] for each in calls_of(plain)]
+    assert streamed.tool_calls[0].id == plain.tool_calls[0].id
+    assert streamed.metadata["raw_finish_reason"] == plain.metadata["raw_finish_reason"] == "sto\ufffd"
+    json.dumps(calls_of(streamed), ensure_ascii=False).encode()

@@ -40,6 +40,7 @@ from polywire.translation.left_out import tell_left_out
 from polywire.translation.names import NameMap
 from polywire.translation.prepare import prepare
 from polywire_ollama.messages import (
+    HALF,
     WIRE,
     calls_in,
     decode_call,
@@ -47,6 +48,7 @@ from polywire_ollama.messages import (
     encode_messages,
     images_in,
     text_of,
+    with_whole_characters,
 )
 from polywire_ollama.profiles import PROFILES
 
@@ -293,7 +295,7 @@ class OllamaStreamDecoder:
         if body is None:
             self._feed_several(frame.data, events)
             return events
-        self._read_line(body, events)
+        self._read_line(with_whole_characters(body) if HALF.search(frame.data) else body, events)
         if len(events) == 1 and isinstance(event := events[0], (TextDelta, ThinkingDelta)) and self._is_repeatable:
             self.runs.learn(frame, body, _TEXTS, event, ignored=_TIMES)
         return events
@@ -311,7 +313,7 @@ class OllamaStreamDecoder:
         try:
             for body in bodies:
                 if not self.ended:
-                    self._read_line(body, events)
+                    self._read_line(with_whole_characters(body), events)
         except ModelError as error:
             if not events:
                 raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -222,3 +223,20 @@ def decode_call(
     if taken is not None:
         taken.add(made.id)
     return made
+
+
+HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_IN_DELTAS = frozenset({"content", "thinking"})
+
+
+def with_whole_characters(body: dict[str, Any]) -> dict[str, Any]:
+    """Replace halves of characters, as in a whole answer, everywhere but where the next line may bring the other half."""
+    message = body.get("message")
+    read: dict[str, Any] = {key: wire_json.replace_surrogates(body[key]) for key in body if key != "message"}
+    if isinstance(message, dict):
+        return read | {
+            "message": {
+                key: each if key in _IN_DELTAS else wire_json.replace_surrogates(each) for key, each in message.items()
+            }
+        }
+    return read if message is None else read | {"message": message}
