@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.odd_answers import calls_of, error_of, read_plain, read_streamed, sse
 
-from polywire.errors import ProtocolError, RateLimited, ServerError
+from polywire.errors import EmptyResponse, ProtocolError, RateLimited, ServerError, StreamInterrupted
 from polywire.responses import FinishReason
 
 PROVIDER = "openai-compatible"
@@ -335,3 +335,45 @@ def test_a_chunk_that_is_not_json_is_told_though_the_end_mark_follows() -> None:
     assert type(error) is ProtocolError
     assert error.partial is not None
     assert error.partial.text == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("events", "kind", "message"),
+    [
+        ([{"id": "x", "choices": []}], EmptyResponse, "no choice in it"),
+        ([{"id": "x", "choices": [], "usage": {"prompt_tokens": 3}}], EmptyResponse, "no choice in it"),
+        ([{"code": "InvalidParameter", "msg": "too hot"}], ProtocolError, "too hot"),
+        (
+            [{"choices": None, "base_resp": {"status_code": 1008, "status_msg": "no balance"}}],
+            ProtocolError,
+            "no balance",
+        ),
+        ([{"type": "ping"}], ProtocolError, "no choices"),
+    ],
+)
+def test_a_stream_without_any_choice_is_no_answer(events: Any, kind: type[Exception], message: str) -> None:
+    """A plain answer of this kind is an error too; some services say in it what went wrong, in words of their own."""
+    error = error_of(PROVIDER, sse(*events, done=True))
+
+    assert type(error) is kind
+    assert message in str(error)
+
+
+def test_a_finish_reason_that_says_null_is_none() -> None:
+    """DashScope's own wire has it with every piece, and so have gateways to it."""
+    piece = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "null"}]}
+
+    assert read_streamed(PROVIDER, sse(piece, END, done=True)).finish_reason is FinishReason.STOP
+    assert type(error_of(PROVIDER, sse(piece))) is StreamInterrupted
+
+
+@pytest.mark.parametrize("name", ["ping", "heartbeat", "keepalive", "keep-alive"])
+@pytest.mark.parametrize("data", ["ping", "{}", "2026-12-02T17:00:00Z", "1"])
+def test_an_event_that_keeps_the_connection_alive_says_nothing_whatever_it_holds(name: str, data: str) -> None:
+    alive = f"event: {name}\ndata: {data}\n\n".encode()
+    body = alive + sse(say("Hi")) + alive + sse(END) + alive + b"data: [DONE]\n\n"
+
+    answer = read_streamed(PROVIDER, body)
+
+    assert answer.text == "Hi"
+    assert not answer.notices

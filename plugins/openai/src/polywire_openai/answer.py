@@ -59,6 +59,7 @@ class AnswerReader:
     Attributes:
         repeatable: whether the last piece, said again with another text, would add just that text, and other counts.
         seen: whether there was any piece.
+        has_choice: whether there was any choice.
         usage: what the answer has cost so far.
     """
 
@@ -83,6 +84,7 @@ class AnswerReader:
         self._told_choices = False
         self._calls = ToolCallAssembler(reading, FIRST_CALL)
         self.seen = False
+        self.has_choice = False
         self.repeatable = False
 
     @property
@@ -139,6 +141,7 @@ class AnswerReader:
             choices = [choices]
         if isinstance(choices, list):
             told = [choice for choice in choices if isinstance(choice, Mapping)]
+            self.has_choice = self.has_choice or bool(told)
             if self._choice_index is None and told:
                 self._choice_index = self._first_of([choice.get("index") or 0 for choice in told])
             for choice in told:
@@ -175,7 +178,7 @@ class AnswerReader:
         if isinstance(delta, Mapping):
             self._read_delta(delta, whole, events)
         finish = choice.get("finish_reason")
-        if finish is not None and finish != "":
+        if finish is not None and finish not in ("", "null"):
             self.repeatable = False
             self._raw_finish = str(finish)
 

@@ -7,10 +7,13 @@ from typing import Any
 
 from polywire.immutable import EMPTY
 
-__all__ = ["WIRE", "extras_of", "merged", "own_extras"]
+__all__ = ["KEEPS_ALIVE", "WIRE", "extras_of", "merged", "own_extras"]
 
 WIRE = "openai"
 """The dialect's name, in `Origin.wire`, `OpaqueContent.wire` and `extras`."""
+
+KEEPS_ALIVE = frozenset({"ping", "heartbeat", "keepalive", "keep-alive"})
+"""Names of events that say nothing, whatever they hold: a word, a time."""
 
 
 def extras_of(item: Mapping[str, Any], typed: frozenset[str]) -> Mapping[str, Any]:

@@ -16,10 +16,12 @@ from polywire.codec import Frame
 from polywire.errors import EmptyResponse, ProtocolError, StreamInterrupted
 from polywire.events import NoticeAdded, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from polywire.framing.runs import Delta, Runs, maker
+from polywire.http_errors import summarize_body
 from polywire.messages import Origin
 from polywire.responses import Notice
 from polywire_openai.answer import AnswerReader
 from polywire_openai.errors import error_inside
+from polywire_openai.fields import KEEPS_ALIVE
 from polywire_openai.reading import PLAIN, Reading
 
 __all__ = ["OpenAIStreamDecoder"]
@@ -46,12 +48,14 @@ def _chunks_in(data: bytes) -> list[bytes] | None:
 class OpenAIStreamDecoder:
     """Turns the frames of one stream into events."""
 
-    __slots__ = ("_answer", "_broken", "_mark_is_sure", "ended", "runs")
+    __slots__ = ("_answer", "_broken", "_mark_is_sure", "_odd", "ended", "runs")
 
     def __init__(self, reading: Reading = PLAIN, origin: Origin | None = None) -> None:
         self.ended = False
         self._answer = AnswerReader(reading, origin)
         self._broken: bytes | None = None
+        self._odd: bytes | None = None
+        """A chunk that has no choices at all."""
         self._mark_is_sure = bool(reading.profile.quirks.get("end_mark", False))
         self.runs = Runs()
 
@@ -62,7 +66,7 @@ class OpenAIStreamDecoder:
 
     def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
         data = frame.data.strip()
-        if not data or self.ended:
+        if not data or self.ended or frame.event in KEEPS_ALIVE:
             return ()
         if self._broken is not None:
             msg = f"a chunk of the stream is not JSON: {self._broken[:200]!r}"
@@ -90,6 +94,8 @@ class OpenAIStreamDecoder:
         if frame.event == "error":
             raise error_inside(payload)
         events = self._answer.read(payload)
+        if not self._answer.has_choice and payload.get("choices") is None:
+            self._odd = data
         if len(events) == 1 and self._answer.repeatable:
             event = events[0]
             if isinstance(event, (TextDelta, ThinkingDelta, ToolCallDelta)):
@@ -122,7 +128,8 @@ class OpenAIStreamDecoder:
         Raises:
             StreamInterrupted: the stream ended before it gave a reason for ending, or without the mark that this endpoint
                 always sends.
-            EmptyResponse: there was no chunk.
+            EmptyResponse: there was no chunk, or no choice in any.
+            ProtocolError: none of the chunks was one of this wire.
         """
         answer = self._answer
         if not answer.seen:
@@ -134,6 +141,12 @@ class OpenAIStreamDecoder:
         if not self.ended and (self._mark_is_sure or not answer.has_finish_reason):
             msg = "the stream ended before the answer was complete"
             raise StreamInterrupted(msg)
+        if not answer.has_choice:
+            if self._odd is not None:
+                msg = f"the stream has no choices: this is none of Chat Completions: {summarize_body(self._odd)}"
+                raise ProtocolError(msg)
+            msg = "the stream ended with no choice in it"
+            raise EmptyResponse(msg)
         events: list[StreamEvent] = []
         if not self.ended:
             message = "the stream ended after its finish reason, without the end mark [DONE]"

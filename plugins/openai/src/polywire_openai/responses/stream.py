@@ -16,6 +16,7 @@ from polywire.errors import EmptyResponse, ProtocolError, StreamInterrupted
 from polywire.events import StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from polywire.framing.runs import Runs
 from polywire.messages import Origin
+from polywire_openai.fields import KEEPS_ALIVE
 from polywire_openai.reading import PLAIN, Reading
 from polywire_openai.responses.answer import AnswerReader
 from polywire_openai.responses.errors import error_inside
@@ -50,7 +51,7 @@ class OpenAIResponsesStreamDecoder:
 
     def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
         data = frame.data.strip()
-        if not data or data == _DONE:
+        if not data or data == _DONE or frame.event in KEEPS_ALIVE:
             return ()
         if self._broken is not None:
             msg = f"an event of the stream is not JSON: {self._broken[:200]!r}"
