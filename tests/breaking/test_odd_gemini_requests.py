@@ -314,3 +314,15 @@ def test_a_models_rules_hold_wherever_its_name_says_it_stands(model: str) -> Non
     assert body["generationConfig"]["thinkingConfig"] == {"thinkingLevel": "HIGH"}
     assert body["contents"][1]["parts"][0]["thoughtSignature"] == "skip_thought_signature_validator"
     assert body["contents"][2]["parts"][0]["functionResponse"]["parts"][0]["inlineData"]["data"] == PNG
+
+
+@pytest.mark.parametrize("switch", ["yes", 1, [], {}])
+@pytest.mark.parametrize("target", ["anthropic", "ollama", "openai", "gemini"])
+def test_a_switch_for_thoughts_that_is_none_is_refused(switch: Any, target: str) -> None:
+    given = {
+        "contents": [{"role": "user", "parts": [{"text": "q"}]}],
+        "generationConfig": {"thinkingConfig": {"includeThoughts": switch}},
+    }
+
+    with pytest.raises(ProtocolError, match=r"reasoning\.visible must be a bool"):
+        convert(given, source="gemini", target=target)

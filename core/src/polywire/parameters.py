@@ -130,6 +130,9 @@ class Reasoning:
             msg = f"reasoning effort {self.effort!r}" + did_you_mean(str(self.effort), get_args(Effort))
             raise ValueError(msg)
         check_number("reasoning.budget_tokens", self.budget_tokens, whole=True)
+        if self.visible is not None and not isinstance(self.visible, bool):
+            msg = f"reasoning.visible must be a bool, not {type(self.visible).__name__}"
+            raise TypeError(msg)
 
     @classmethod
     def of(cls, value: str | int | bool | Mapping[str, Any] | Reasoning) -> Reasoning:
