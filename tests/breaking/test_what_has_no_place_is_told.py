@@ -17,7 +17,7 @@ from support.odd_answers import model_of
 
 from polywire.contents import AudioContent, CacheMark, DocumentContent, ImageContent, OpaqueContent, TextContent
 from polywire.errors import UnsupportedByModel
-from polywire.messages import AiMessage, Message, Origin, SystemMessage, UserMessage
+from polywire.messages import AiMessage, Message, Origin, SystemMessage, ToolCall, ToolResultMessage, UserMessage
 from polywire.requests import ToolSpecification
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -136,3 +136,15 @@ def test_what_another_model_spoke_is_told_in_words(provider: str) -> None:
 
     assert "hello there" in str(body)
     assert notices == [("approximated", "messages[1]")]
+
+
+@pytest.mark.parametrize("provider", ["gemini", "ollama", "openai-compatible"])
+def test_media_that_is_not_taken_is_named_by_its_place_in_the_callers_conversation(provider: str) -> None:
+    shot, bad = ImageContent(data=PNG), ImageContent(data=b"II*\0", media_type="image/tiff")
+    start = [UserMessage("q"), AiMessage(ToolCall("c", "f", "{}"))]
+    for profile in ({}, {"parallel_tool_calls": False}):
+        with pytest.raises(UnsupportedByModel, match=r"messages\[2\]\.contents\[1\]: this model takes no image/tiff"):
+            told(provider, *start, ToolResultMessage("c", "f", ["shot", bad]), table={"profile": profile})
+        result = ToolResultMessage("c", "f", ["shot", shot])
+        with pytest.raises(UnsupportedByModel, match=r"messages\[4\]\.contents\[0\]: this model takes no image/tiff"):
+            told(provider, *start, result, AiMessage("a"), UserMessage([bad, "r"]), table={"profile": profile})

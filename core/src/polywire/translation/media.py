@@ -8,10 +8,10 @@ from typing import Literal
 
 from polywire.contents import AudioContent, DocumentContent, ImageContent, MediaContent, VideoContent
 from polywire.errors import UnsupportedByModel
-from polywire.messages import AiMessage, CustomMessage, Message
+from polywire.messages import AiMessage, CustomMessage, Message, ToolResultMessage, UserMessage
 from polywire.profiles import Profile
 
-__all__ = ["check_image_count", "source_of", "taken_sources"]
+__all__ = ["check_image_count", "check_media", "source_of", "taken_sources"]
 
 _has_scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:").match
 """A single letter before the colon is a drive of this machine's."""
@@ -76,6 +76,26 @@ def check_image_count(messages: Sequence[Message], profile: Profile) -> None:
                         f"messages[{position}].{field}[{index}]: this model takes at most {limit} images in one request"
                     )
                     raise UnsupportedByModel(msg)
+
+
+def check_media(messages: Sequence[Message], profile: Profile) -> None:
+    """
+    Check the media of users and tools where it stands, before messages move: an error shall name the caller's place.
+
+    What a codec may write as something else, text and a service's own addresses, is left to it.
+
+    Raises:
+        UnsupportedByModel: the endpoint does not take one of them; the message names its place.
+    """
+    own_address = profile.quirks.get("file_address")
+    for position, message in enumerate(messages):
+        if not isinstance(message, (UserMessage, ToolResultMessage)):
+            continue
+        for index, item in enumerate(message.contents):
+            if not isinstance(item, MediaContent) or (item.url is not None and own_address):
+                continue
+            if not (isinstance(item, DocumentContent) and (item.media_type or "").startswith("text/")):
+                source_of(item, profile, f"messages[{position}].contents[{index}]")
 
 
 def taken_sources(content: MediaContent, profile: Profile) -> tuple[frozenset[str], frozenset[str]]:

@@ -12,7 +12,7 @@ from polywire.responses import Notice
 from polywire.survey import Survey, survey
 from polywire.translation.foreign import without_foreign_parts
 from polywire.translation.ids import map_call_ids, must_map
-from polywire.translation.media import check_image_count
+from polywire.translation.media import check_image_count, check_media
 from polywire.translation.names import NameMap
 from polywire.translation.parallel import one_call_a_turn
 from polywire.translation.parameters import fit_parameters
@@ -79,10 +79,13 @@ def _fit_messages(
     if must_map(found, profile):
         messages, changed = map_call_ids(messages, profile)
         notices += changed
+    moves_media = found.media_in_results and not profile.tool_result_images
+    if moves_media or (found.parallel and not profile.parallel_tool_calls):
+        check_media(messages, profile)
     if found.parallel and not profile.parallel_tool_calls:
         messages, changed = one_call_a_turn(messages)
         notices += changed
-    if found.media_in_results and not profile.tool_result_images:
+    if moves_media:
         messages, changed = media_after_results(messages)
         notices += changed
     if names:
