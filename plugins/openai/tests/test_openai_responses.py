@@ -706,11 +706,31 @@ def test_a_text_as_input_and_the_services_default_of_keeping() -> None:
         ({"model": "m", "input": [{"type": "function_call_output", "output": "x"}]}, "call_id"),
         ({"model": "m", "input": [{"type": "function_call", "arguments": "{}"}]}, "call_id and a name"),
         ({"model": "m", "input": "q", "temperature": "hot"}, "temperature"),
+        (
+            {"model": "m", "input": "q", "instructions": [{"role": "user", "content": "x"}]},
+            "instructions must be a text",
+        ),
+        ({"model": "m", "input": "q", "reasoning": "high"}, "reasoning must be an object, not str"),
+        ({"model": "m", "input": "q", "text": "json"}, "text must be an object, not str"),
     ],
 )
 def test_a_body_of_another_shape_is_refused_with_its_place(payload: dict[str, Any], words: str) -> None:
     with pytest.raises(BadRequest, match=words):
         OpenAIResponsesWire().decode_request(payload)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"reasoning": {"effort": ["high"]}},
+        {"tools": [{"type": "web_search"}], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [None]}},
+    ],
+)
+def test_what_is_of_another_shape_further_in_goes_back_as_it_came(more: dict[str, Any]) -> None:
+    wire = OpenAIResponsesWire()
+    payload = {"model": "m", "input": [{"role": "user", "content": "q"}], "store": False, **more}
+
+    assert wire.encode_request(wire.decode_request(payload).value).value.items() >= payload.items()
 
 
 @settings(max_examples=60, deadline=None)

@@ -146,12 +146,20 @@ def decode_request(payload: Mapping[str, Any], notices: list[Notice]) -> ChatReq
     if not isinstance(items, Sequence):
         msg = "input: a request body needs a text or a list of items"
         raise BadRequest(msg)
+    for key, kind, told in (
+        ("instructions", str, "a text"),
+        ("reasoning", Mapping, "an object"),
+        ("text", Mapping, "an object"),
+    ):
+        if payload.get(key) is not None and not isinstance(payload[key], kind):
+            msg = f"{key} must be {told}, not {type(payload[key]).__name__}"
+            raise BadRequest(msg)
     try:
         messages = decode_items(items, notices)
     except ProtocolError as error:
         raise BadRequest(error.message) from None
     instructions = payload.get("instructions")
-    if isinstance(instructions, str) and instructions:
+    if instructions:
         messages.insert(0, SystemMessage(instructions, extras={WIRE: {"instructions": True}}))
     if not messages:
         msg = "input: none of its items says anything"
@@ -168,10 +176,9 @@ def _parameters(payload: Mapping[str, Any], notices: list[Notice]) -> ChatReques
     if choice is not None and tool_choice is None:
         kept["tool_choice"] = choice
         notices.append(Notice("information", "tool_choice", f"the choice {choice!r} is understood by this wire alone"))
-    text = text if isinstance(text, Mapping) else {}
-    reasoning = reasoning if isinstance(reasoning, Mapping) else {}
+    text, reasoning = text or {}, reasoning or {}
     effort = reasoning.get("effort")
-    known = effort if effort in _EFFORTS else None
+    known: Any = effort if isinstance(effort, str) and effort in _EFFORTS else None
     rest = {key: value for key, value in reasoning.items() if value is not None and not (key == "effort" and known)}
     form = decode_response_format(text.get("format"), text.get("format"))
     if more := {key: value for key, value in text.items() if value is not None and not (key == "format" and form)}:

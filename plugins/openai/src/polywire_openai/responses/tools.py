@@ -90,7 +90,8 @@ def decode_tool_choice(choice: Any) -> ToolChoice | None:
         case {"type": "function", "name": str(name)} if name:
             return ToolChoice.tool(name)
         case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": [*tools]}:
-            names = tuple(tool.get("name") for tool in tools if tool.get("type") == "function")
+            named = [tool for tool in tools if isinstance(tool, Mapping) and tool.get("type") == "function"]
+            names: Any = tuple(tool.get("name") for tool in named)
             if names and len(names) == len(tools) and all(isinstance(name, str) for name in names):
                 return ToolChoice(mode, names)
     return None
