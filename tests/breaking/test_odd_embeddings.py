@@ -12,8 +12,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from polywire.config import LlmFactory
-from polywire.embeddings import EmbeddingResponse
+from polywire.config.problems import InvalidSettings
+from polywire.embeddings import EmbeddingRequest, EmbeddingResponse
 from polywire.errors import ProtocolError, RateLimited
+from polywire.media_models import ImageRequest, SpeechRequest
 from polywire.testing import FakeTransport
 
 
@@ -144,3 +146,40 @@ def test_vectors_of_another_length_than_was_asked_for_are_told(provider: str) ->
 
     assert [(notice.kind, notice.subject) for notice in notices] == [("approximated", "dimensions")]
     assert not embed(provider, bodies[provider], inputs="a", dimensions=2).notices
+
+
+@pytest.mark.parametrize("inputs", [None, b"a", {"a": 1}, {"a"}, frozenset("a"), 5, [b"a"], [None]])
+def test_what_is_no_texts_in_an_order_is_refused(inputs: Any) -> None:
+    with pytest.raises(TypeError, match="inputs"):
+        EmbeddingRequest(inputs)
+
+
+@pytest.mark.parametrize(
+    ("request_type", "first", "field", "value"),
+    [
+        *((kind, "a", "model", 5) for kind in (EmbeddingRequest, ImageRequest, SpeechRequest)),
+        *((kind, "a", "options", 5) for kind in (EmbeddingRequest, ImageRequest, SpeechRequest)),
+        (ImageRequest, "a", "size", 5),
+        (SpeechRequest, "a", "voice", 5),
+        (SpeechRequest, "a", "format", []),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_named(request_type: Any, first: str, field: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"{field} must be"):
+        request_type(first, **{field: value})
+
+
+@pytest.mark.parametrize("request_type", [EmbeddingRequest, ImageRequest, SpeechRequest])
+def test_a_model_without_a_name_is_refused(request_type: Any) -> None:
+    with pytest.raises(ValueError, match="model must be a non-empty str"):
+        request_type("a", model=" ")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("profile", {"max_images": 1}), ("history", "repair"), ("first_event", "5s")]
+)
+def test_settings_without_an_effect_on_vectors_are_told(key: str, value: Any) -> None:
+    models = {"e": {"provider": "ollama", "model": "m", "kind": "embedding", key: value}}
+
+    with pytest.raises(InvalidSettings, match=f"{key}: has no effect"):
+        LlmFactory.from_config({"models": models}, environ={}).embedding_model("e")

@@ -21,7 +21,7 @@ from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.parameters import check_number
 from polywire.requests import NO_OPTIONS, CallOptions
 from polywire.responses import NO_USAGE, Notice, TokenUsage
-from polywire.task_requests import fold_task_request
+from polywire.task_requests import check_fields, fold_task_request
 
 __all__ = [
     "EmbeddingCodec",
@@ -36,6 +36,8 @@ __all__ = [
 Vector: TypeAlias = tuple[float, ...]
 EmbeddingPurpose: TypeAlias = Literal["query", "document", "similarity", "classification", "clustering"]
 """What the vectors are for; wires that make no difference leave it out, with a notice."""
+_NO_TEXTS = (bytes, bytearray, Mapping, set, frozenset)
+"""What can be gone through all the same. Vectors come in the order of the texts, and a set has none."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -72,6 +74,9 @@ class EmbeddingRequest:
         custom_parameters: Mapping[str, Any] = EMPTY,
         options: CallOptions | None = None,
     ) -> None:
+        if isinstance(inputs, _NO_TEXTS) or not isinstance(inputs, Iterable):
+            msg = f"inputs must be a str or texts in an order, not {type(inputs).__name__}"
+            raise TypeError(msg)
         texts = (inputs,) if isinstance(inputs, str) else tuple(inputs)
         if not texts:
             msg = "an embedding request needs at least one text"
@@ -96,6 +101,7 @@ class EmbeddingRequest:
         object.__setattr__(self, "purpose", purpose)
         object.__setattr__(self, "custom_parameters", freeze_mapping(custom_parameters, name="custom_parameters"))
         object.__setattr__(self, "options", NO_OPTIONS if options is None else options)
+        check_fields(self)
 
     def batch(self, inputs: Sequence[str]) -> EmbeddingRequest:
         """Return the same request for some of its texts."""

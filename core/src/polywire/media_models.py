@@ -17,7 +17,7 @@ from polywire.immutable import EMPTY, freeze_mapping
 from polywire.models import NO_INFORMATION, ModelInformation
 from polywire.requests import NO_OPTIONS, CallOptions
 from polywire.responses import NO_USAGE, Notice, TokenUsage
-from polywire.task_requests import fold_task_request
+from polywire.task_requests import check_fields, fold_task_request
 
 __all__ = [
     "ImageCodec",
@@ -65,6 +65,7 @@ class ImageRequest:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
             msg = f"count must be an int of at least 1, not {self.count!r}"
             raise ValueError(msg)
+        check_fields(self, "size")
         object.__setattr__(self, "custom_parameters", freeze_mapping(self.custom_parameters, name="custom_parameters"))
 
 
@@ -103,6 +104,7 @@ class SpeechRequest:
 
     def __post_init__(self) -> None:
         _require_text(self.text, "text")
+        check_fields(self, "voice", "format")
         object.__setattr__(self, "custom_parameters", freeze_mapping(self.custom_parameters, name="custom_parameters"))
 
 

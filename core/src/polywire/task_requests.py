@@ -10,7 +10,7 @@ from polywire.errors import UnknownParameter, did_you_mean
 from polywire.models import merge_options
 from polywire.requests import NO_OPTIONS, CallOptions
 
-__all__ = ["check_defaults", "fold_task_request", "lay_over"]
+__all__ = ["check_defaults", "check_fields", "fold_task_request", "lay_over"]
 
 _OPTION_NAMES = ("deadline", "tags")
 
@@ -18,6 +18,27 @@ _OPTION_NAMES = ("deadline", "tags")
 def _parameter_names(request_type: type[Any]) -> set[str]:
     """Every field but the first, which is what the request is about."""
     return {each.name for each in fields(request_type)[1:]}
+
+
+def check_fields(request: Any, *texts: str) -> None:
+    """
+    Check what all such requests have, and the fields of these names, which are texts or `None`.
+
+    Raises:
+        ValueError: the model's id is empty.
+        TypeError: a field is of the wrong type; the message names it.
+    """
+    for name in ("model", *texts):
+        value = getattr(request, name)
+        if value is not None and not isinstance(value, str):
+            msg = f"{name} must be a str, not {type(value).__name__}"
+            raise TypeError(msg)
+    if request.model is not None and not request.model.strip():
+        msg = f"model must be a non-empty str, not {request.model!r}"
+        raise ValueError(msg)
+    if not isinstance(request.options, CallOptions):
+        msg = f"options must be CallOptions, not {type(request.options).__name__}"
+        raise TypeError(msg)
 
 
 def fold_task_request(request_type: type[Any], given: Any, parameters: Mapping[str, Any]) -> Any:

@@ -19,7 +19,10 @@ NEEDS_PLUGIN = 'a name of your own needs plugin = "…", the name of an installe
 """What to say of a connection's table whose name is no provider's, and that names none."""
 _BARE_REFERENCE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _USUAL_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
-_CHAT_ALONE = tuple(name for name in CHAT_PARAMETERS if name not in ("model", "custom_parameters"))
+_CHAT_ALONE = (
+    *(name for name in CHAT_PARAMETERS if name not in ("model", "custom_parameters")),
+    *("profile", "history", "first_event", "between_events"),
+)
 """What models of other kinds do not have."""
 
 
@@ -80,5 +83,5 @@ def without_effect(table: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield "dimensions", f'has no effect on a model of kind "{kind}": it is of an embedding\'s vectors'
     if kind != "chat":
         for key in _CHAT_ALONE:
-            if table.get(key) is not None:
+            if table.get(key) not in (None, {}):
                 yield key, f'has no effect on a model of kind "{kind}": it is for chat models'
