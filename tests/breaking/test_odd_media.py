@@ -51,14 +51,6 @@ def test_media_is_known_by_its_first_bytes(data: bytes, kind: str) -> None:
     assert content.media_type == kind
 
 
-def test_sound_and_pictures_may_share_a_container() -> None:
-    mp4 = b"\0\0\0\x18ftypmp42\0\0\0\0"
-
-    assert (AudioContent(data=mp4).media_type, VideoContent(data=mp4).media_type) == ("audio/mp4", "video/mp4")
-    assert VideoContent(data=b"OggS").media_type == "video/ogg"
-    assert AudioContent(data=mp4, media_type="video/mp4").media_type == "video/mp4"
-
-
 def test_a_text_that_begins_with_two_letters_is_no_picture() -> None:
     with pytest.raises(ValueError, match="cannot tell the media type"):
         DocumentContent(data=b"BMW is a maker of cars")

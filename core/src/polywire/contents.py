@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias
 from polywire.fast_dataclass import dataclass
 from polywire.immutable import EMPTY, freeze_mapping, slot_setters
 from polywire.media_types import (
-    as_kind,
     canonical_media_type,
     from_base64,
     media_type_of_name,
@@ -147,8 +146,7 @@ class MediaContent:
             if media_type is None:
                 msg = f"{name}: cannot tell the media type from the bytes; give media_type"
                 raise ValueError(msg)
-            kind: str = getattr(type(self).__dataclass_fields__["kind"], "default", "")
-            object.__setattr__(self, "media_type", as_kind(media_type, kind))
+            object.__setattr__(self, "media_type", media_type)
         object.__setattr__(self, "extras", freeze_mapping(self.extras, name="extras"))
         expected: Any = type(self).__dataclass_fields__["kind"].default
         _check_kind(expected, getattr(self, "kind", expected))

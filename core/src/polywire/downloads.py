@@ -30,7 +30,7 @@ from polywire.contents import AudioContent, DocumentContent, ImageContent, Media
 from polywire.errors import ModelError, PolywireError, SettingsError
 from polywire.fast_dataclass import dataclass
 from polywire.http_limits import CallLimits
-from polywire.media_types import as_kind, canonical_media_type, media_type_of_name, sniff_media_type
+from polywire.media_types import canonical_media_type, sniff_media_type
 from polywire.messages import AiMessage, CustomMessage, Message
 from polywire.profiles import Profile
 from polywire.requests import CallOptions
@@ -46,11 +46,10 @@ Resolve = Callable[[str, int], Iterable[str]]
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
-_PAGE = "text/html"
 _SAYS_NOTHING = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 _PREFIXES: tuple[tuple[type[MediaContent], tuple[str, ...]], ...] = (
     (ImageContent, ("image/",)),
-    (AudioContent, ("audio/",)),
+    (AudioContent, ("audio/", "video/mp4", "video/webm")),  # containers that hold sound alone as well
     (VideoContent, ("video/",)),
     (DocumentContent, ("application/", "text/")),
 )
@@ -265,15 +264,10 @@ def _content(content: MediaContent, where: str, session: _Session) -> _Plan[Medi
     if url not in session.loaded:
         session.loaded[url] = yield from _load(url, where, session)
     data, said = session.loaded[url]
-    kind = type(content).__name__.removesuffix("Content").lower()
-    found = as_kind(sniff_media_type(data) or "", kind) or ("" if said in _SAYS_NOTHING else said)
-    media_type = found or content.media_type
-    if media_type is None and isinstance(content, DocumentContent):  # text has no first bytes of its own
-        media_type = media_type_of_name(urlsplit(url).path)
-    wanted = next(prefixes for each, prefixes in _PREFIXES if isinstance(content, each))
-    # Where another document was announced, a page is the service's way of saying no.
-    is_page = media_type == _PAGE and content.media_type not in {None, _PAGE}
-    if media_type is None or is_page or not canonical_media_type(media_type).startswith(wanted):
+    media_type = sniff_media_type(data) or ("" if said in _SAYS_NOTHING else said) or content.media_type
+    wanted = next(prefixes for kind, prefixes in _PREFIXES if isinstance(content, kind))
+    if media_type is None or not canonical_media_type(media_type).startswith(wanted):
+        kind = type(content).__name__.removesuffix("Content").lower()
         msg = f"{where}: what {_host(url)} sent is no {kind}" + (f" but {media_type}" if media_type else "")
         raise DownloadFailed(msg)
     return replace(content, data=data, url=None, media_type=media_type)
@@ -294,11 +288,7 @@ def _load(url: str, where: str, session: _Session) -> _Plan[tuple[bytes, str]]:
             raise DownloadFailed(msg) from error
         location = answer.headers.get("location")
         if answer.status in _REDIRECTS and location:
-            try:
-                url = urljoin(url, location)
-            except ValueError:
-                msg = f"{where}: {_host(url)} redirects to an address that cannot be read"
-                raise DownloadFailed(msg) from None
+            url = urljoin(url, location)
             continue
         if not is_success(answer.status):
             msg = f"{where}: {_host(url)} answered with HTTP {answer.status}"

@@ -8,7 +8,6 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 __all__ = [
-    "as_kind",
     "canonical_media_type",
     "from_base64",
     "media_type_of_name",
@@ -71,18 +70,6 @@ def media_type_of_name(name: str) -> str | None:
 
     kind, encoding = mimetypes.guess_type(name, strict=False)
     return canonical_media_type(kind) if kind is not None and encoding is None else None
-
-
-_CONTAINERS: Final = {
-    ("audio", "video/mp4"): "audio/mp4",
-    ("audio", "video/webm"): "audio/webm",
-    ("video", "audio/ogg"): "video/ogg",
-}
-
-
-def as_kind(media_type: str, kind: str) -> str:
-    """The type of a file that is known to hold `"audio"` or `"video"`: its first bytes tell the container alone."""
-    return _CONTAINERS.get((kind, media_type), media_type)
 
 
 def sniff_media_type(data: bytes) -> str | None:
