@@ -2,8 +2,9 @@
 What one wire made for itself alone.
 
 Thinking is sealed by the vendor that made it, and an opaque block means something only to its own wire. Both go back
-there untouched; for every other wire they are left out, with a notice. Of what a model spoke its words stay. A message without an origin (made by hand) is
-taken at its word. A message of the user's or the application's that holds nothing else goes with them.
+there untouched; for every other wire they are left out, with a notice. Of what a model spoke its words stay. A message
+without an origin (made by hand) is taken at its word. A message of the user's or the application's that holds nothing
+else goes with them.
 """
 
 from __future__ import annotations

@@ -165,11 +165,9 @@ async def aopen_answer(pool: AsyncPool, target: Target, request: HttpRequest, ti
     return _AsyncAnswer(pool, connection, response).stream()
 
 
-def _is_end(error: Exception) -> bool:
-    """Whether the server closed the connection instead of answering: with its end, or with a reset."""
-    if isinstance(error, httpcore.RemoteProtocolError):
-        return str(error).startswith("Server disconnected")  # others: what came is not HTTP
-    return isinstance(error, httpcore.ReadError)
+def _is_end(error: httpcore.RemoteProtocolError | httpcore.ReadError) -> bool:
+    """Whether the server closed the connection instead of answering, with its end or a reset; else what came is not HTTP."""
+    return isinstance(error, httpcore.ReadError) or str(error).startswith("Server disconnected")
 
 
 class _Answer:

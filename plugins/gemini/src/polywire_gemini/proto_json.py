@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _HUMP = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
+_INNER = ("functionCall", "functionResponse", "inlineData", "fileData", "videoMetadata")
+"""The fields of a part that hold an object of the wire's own."""
 
 
 def in_camel_case(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -75,10 +77,6 @@ def part_in_camel_case(part: Any) -> Any:
     part = in_camel_case(part)
     inner = {key: in_camel_case(part[key]) for key in _INNER if isinstance(part.get(key), Mapping)}
     return {**part, **inner} if inner else part
-
-
-_INNER = ("functionCall", "functionResponse", "inlineData", "fileData", "videoMetadata")
-"""The fields of a part that hold an object of the wire's own."""
 
 
 def object_at(value: Any, where: str) -> Mapping[str, Any]:
